@@ -1,0 +1,5 @@
+"""The sim2live command."""
+
+
+def main() -> None:
+    """Run."""
