@@ -13,6 +13,7 @@ FOLDERS = [
     "envs",
     "envs.sandbox",
     "envs.tasks",
+    "envs.tasks.library",
     "simulators",
     "live_bridge",
     "live_bridge.formats",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from ..trajectory import ToolCall, ToolResult
+from ..simulators.base import Trial
+from ..trajectory import Outcome, ToolCall, ToolResult
 from .sandbox.base import Snapshot
 from .tasks.base import Task
 
@@ -23,16 +25,28 @@ TOOLS: dict[str, dict[str, str]] = {
 `ask_user` and `submit` are answered by the environment (the person), the others by a `Computer`."""
 
 
+@dataclass(slots=True, kw_only=True, frozen=True)
+class Grade:
+    """The truth about handed-in work, and what the person would see on trying it."""
+
+    outcome: Outcome
+    trial: Trial
+
+
 @runtime_checkable
 class Computer(Protocol):
     """What a tool call runs on: a sandbox, a log, or the client's own machine."""
 
-    def reset(self, task: Task) -> None:
-        """Lay out the task's files."""
+    def reset(self, task: Task, *, seed: int = 0) -> None:
+        """Lay out the task's files; `seed` fixes whatever chance this computer has in it."""
         ...
 
     def call(self, call: ToolCall) -> ToolResult:
         """Carry out a valid call. A tool that fails gives `ok=False`; our own failure raises."""
+        ...
+
+    def grade(self, task: Task) -> Grade:
+        """Measure the work as it stands, with pristine tests and out of the agent's reach."""
         ...
 
     def files(self) -> dict[str, str]:

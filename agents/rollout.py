@@ -1,0 +1,198 @@
+"""Plays many episodes at once: one batched policy call, then the environments step in threads.
+
+The policy acts for all running episodes together, in a fixed order, from its own generator; every
+episode draws its chance from its own seed. So the trajectories depend on the seeds alone, not on
+the number of threads or on which environment played them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import gymnasium
+
+from ..envs.repair import RepairEnv
+from ..envs.tasks.base import Task
+from ..envs.wrappers import Messages, SkillActions
+from ..errors import ConfigError, ModelError
+from ..trajectory import EndReason, RewardReport, Trajectory
+from .base import Action, Policy
+
+MakeEnv = Callable[[], RepairEnv]
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class EpisodeSpec:
+    """One episode to be played."""
+
+    task: Task
+    seed: int
+    """Fixes everything random in the episode except the policy's own sampling."""
+    group: str | None = None
+    """Label shared by episodes of one task that are compared with each other."""
+
+
+class Rollout:
+    """A set of environments of one world, kept warm between calls.
+
+    Args:
+        make_env: builds one environment (computer, person and reward of the world).
+        num_envs: episodes that run at once.
+        num_threads: environments that step at once (the sandbox works in processes of its own).
+    """
+
+    def __init__(self, make_env: MakeEnv, *, num_envs: int = 16, num_threads: int = 4) -> None:
+        self._make_env = make_env
+        self._num_envs = num_envs
+        self._envs: list[RepairEnv] = []
+        self._pool = ThreadPoolExecutor(max_workers=num_threads)
+
+    def play(
+        self, policy: Policy, specs: Sequence[EpisodeSpec], *, greedy: bool = False
+    ) -> list[Trajectory]:
+        """Play one episode for each spec and return the trajectories in the same order.
+
+        An episode that fails for a reason of our own is returned too, with an `error_*` end reason
+        and no reward; it never disappears.
+        """
+        wrap = _wrapper_for(policy)
+        finished: list[Trajectory | None] = [None] * len(specs)
+        waiting = list(enumerate(specs))[::-1]
+        running: list[_Slot] = []
+        free = [wrap(env) for env in self._get_envs(min(self._num_envs, len(specs)))]
+        while waiting or running:
+            started = []
+            while waiting and free:
+                index, spec = waiting.pop()
+                started.append(_Slot(free.pop(), index, spec))
+            list(self._pool.map(_Slot.reset, started))
+            running += started
+            _act(policy, [slot for slot in running if not slot.is_over], greedy)
+            list(self._pool.map(_Slot.step, running))
+            for slot in [slot for slot in running if slot.is_over]:
+                running.remove(slot)
+                free.append(slot.env)
+                finished[slot.index] = slot.trajectory
+        return [trajectory for trajectory in finished if trajectory is not None]
+
+    def close(self) -> None:
+        """Close every environment."""
+        self._pool.shutdown()
+        for env in self._envs:
+            env.close()
+        self._envs.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _get_envs(self, n: int) -> list[RepairEnv]:
+        while len(self._envs) < n:
+            self._envs.append(self._make_env())
+        return self._envs[:n]
+
+
+class _Slot:
+    """One running episode."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], index: int, spec: EpisodeSpec) -> None:
+        self.env, self.index, self.spec = env, index, spec
+        self.observation: Any = None
+        self.action: Action | None = None
+        self.version: str | None = None
+        self.is_over = False
+        self.failure: Trajectory | None = None
+
+    @property
+    def trajectory(self) -> Trajectory:
+        base = self.env.unwrapped
+        assert isinstance(base, RepairEnv)
+        return self.failure or base.trajectory
+
+    def reset(self) -> None:
+        options: dict[str, Any] = {"task": self.spec.task, "episode_seed": self.spec.seed}
+        if self.spec.group is not None:
+            options["group"] = self.spec.group
+        self._guard(lambda: self._take(self.env.reset(options=options)[0], False))
+
+    def step(self) -> None:
+        if self.is_over or self.action is None:
+            return
+        self._guard(self._step)
+
+    def _step(self) -> None:
+        assert self.action is not None
+        observation, _, terminated, truncated, _ = self.env.step(self.action.value)
+        turn = self.trajectory.turns[-1]
+        turn.policy_version = self.version
+        turn.action_logprob = self.action.logprob
+        turn.prompt_token_ids = self.action.prompt_token_ids
+        turn.completion_token_ids = self.action.completion_token_ids
+        turn.logprobs = self.action.logprobs
+        self.trajectory.policy_version = self.trajectory.policy_version or self.version
+        self._take(observation, terminated or truncated)
+
+    def _take(self, observation: Any, is_over: bool) -> None:
+        self.observation, self.is_over, self.action = observation, is_over, None
+
+    def _guard(self, do: Callable[[], None]) -> None:
+        try:
+            do()
+        except Exception as error:  # noqa: BLE001 - the one place where a bad rollout becomes data
+            self.fail(EndReason.ERROR_TASK, error)
+
+    def fail(self, end: EndReason, error: Exception) -> None:
+        """End the episode for a reason of our own; what happened so far is kept."""
+        base = self.env.unwrapped
+        assert isinstance(base, RepairEnv)
+        if base.episode is not None and base.trajectory.seed == self.spec.seed:
+            trajectory = base.trajectory
+        else:
+            trajectory = Trajectory(
+                id=f"failed-{self.spec.task.content_hash[:8]}-{self.spec.seed}",
+                task_id=self.spec.task.id,
+                source=base.source,
+                seed=self.spec.seed,
+            )
+        trajectory.end = end
+        trajectory.reward = RewardReport(total=None, excluded=end.value)
+        trajectory.extra["error"] = f"{type(error).__name__}: {error}"
+        self.failure, self.is_over = trajectory, True
+
+
+def _act(policy: Policy, slots: Sequence[_Slot], greedy: bool) -> None:
+    if not slots:
+        return
+    try:
+        actions = policy.act([slot.observation for slot in slots], greedy=greedy)
+    except ModelError as error:
+        for slot in slots:
+            slot.fail(EndReason.ERROR_MODEL, error)
+        return
+    for slot, action in zip(slots, actions, strict=True):
+        slot.action, slot.version = action, policy.version
+
+
+def _wrapper_for(policy: Policy) -> Callable[[RepairEnv], gymnasium.Env[Any, Any]]:
+    observes = getattr(policy, "observes", "text")
+    wrappers: dict[str, Callable[[RepairEnv], gymnasium.Env[Any, Any]]] = {
+        "features": SkillActions,
+        "messages": Messages,
+        "text": lambda env: env,
+    }
+    if observes not in wrappers:
+        raise ConfigError(
+            f"the policy's `observes` is {observes!r}; expected one of {', '.join(wrappers)}"
+        )
+    return wrappers[observes]

@@ -1,0 +1,98 @@
+"""The text form of an action: a message that may hold tool calls.
+
+    I will read the file first.
+    <tool_call>{"name": "read_file", "arguments": {"path": "textkit.py"}}</tool_call>
+
+This is the form in which the chat templates of many open models write tool calls. A call that
+cannot be read, names no tool, or has wrong arguments is not dropped: it comes back as a `ToolCall`
+whose `error` says what is wrong, and is recorded like any other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..trajectory import ArgsState, ToolCall
+from .computer import TOOLS
+
+_OPEN, _CLOSE = "<tool_call>", "</tool_call>"
+_CALL = re.compile(rf"{_OPEN}(.*?)(?:{_CLOSE}|\Z)", re.DOTALL)
+_MAX_CALLS = 16
+
+
+def format_call(name: str, arguments: Mapping[str, Any]) -> str:
+    """Write one tool call in the text form."""
+    body = json.dumps({"name": name, "arguments": dict(arguments)}, ensure_ascii=False)
+    return f"{_OPEN}{body}{_CLOSE}"
+
+
+def parse_action(text: str, prefix: str = "call") -> tuple[str, list[ToolCall]]:
+    """Split an action into what is said and the tool calls in it.
+
+    Args:
+        text: the action. At most 16 calls are read; text after them is part of the message.
+        prefix: the calls get the ids `<prefix>-0`, `<prefix>-1` ...
+
+    Returns:
+        The message without the calls, stripped, and the calls in order, valid or not.
+    """
+    calls = [
+        _parse_call(match.group(1), call_id=f"{prefix}-{index}", is_closed=_CLOSE in match.group(0))
+        for index, match in enumerate(_CALL.finditer(text))
+        if index < _MAX_CALLS
+    ]
+    return _CALL.sub("", text, count=_MAX_CALLS).strip(), calls
+
+
+def validate_call(name: str, arguments: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a call of one of `TOOLS`, or None if it is valid."""
+    if name not in TOOLS:
+        return f"unknown tool `{name}`; the tools are {', '.join(TOOLS)}"
+    wanted = TOOLS[name]
+    missing = [key for key in wanted if key not in arguments]
+    if missing:
+        return f"`{name}` lacks the argument `{missing[0]}`"
+    foreign = [key for key in arguments if key not in wanted]
+    if foreign:
+        return f"`{name}` has no argument `{foreign[0]}`"
+    wrong = [key for key in wanted if not isinstance(arguments[key], str)]
+    if wrong:
+        return f"`{name}`: the argument `{wrong[0]}` must be a string"
+    return None
+
+
+def _parse_call(body: str, *, call_id: str, is_closed: bool) -> ToolCall:
+    problem, name = None, ""
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        problem = f"the call is not valid JSON ({error})"
+        parsed = None
+    if parsed is not None and not isinstance(parsed, dict):
+        problem = "the call is not a JSON object"
+    elif isinstance(parsed, dict):
+        name = parsed["name"] if isinstance(parsed.get("name"), str) else ""
+        arguments = parsed.get("arguments", {})
+        if isinstance(arguments, dict):
+            problem = validate_call(name, arguments)
+            if problem is None and not is_closed:
+                problem = "the call is not closed"
+            return ToolCall(
+                id=call_id,
+                name=name,
+                arguments=arguments,
+                raw=body if problem else None,
+                error=problem,
+            )
+        problem = "`arguments` is not a JSON object"
+    return ToolCall(
+        id=call_id,
+        name=name,
+        arguments=None,
+        args_state=ArgsState.UNPARSED,
+        raw=body,
+        error=problem,
+    )

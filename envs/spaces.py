@@ -1,0 +1,62 @@
+"""The text space of our environments: whatever a person or a program writes, bounded in length."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from gymnasium.spaces import Text
+
+_LAST_BMP = 0xFFFF
+_SURROGATES = range(0xD800, 0xE000)
+_OUTSIDE = re.compile("[\ud800-\udfff]|[^\u0000-\uffff]")
+
+
+@lru_cache(maxsize=1)
+def _charset() -> frozenset[str]:
+    return frozenset(chr(c) for c in range(_LAST_BMP + 1) if c not in _SURROGATES)
+
+
+class UnicodeText(Text):
+    """A `gymnasium.spaces.Text` over the Basic Multilingual Plane without surrogates.
+
+    Gymnasium's own default admits letters and digits only, which no program would fit. Characters
+    beyond the plane cannot be indexed cheaply for shared memory, so observations are passed through
+    `clean`, which replaces them by U+FFFD.
+
+    Example:
+        >>> space = UnicodeText(100)
+        >>> "return 'café ✓'" in space
+        True
+    """
+
+    def __init__(self, max_length: int, *, seed: Any = None) -> None:
+        super().__init__(max_length, min_length=0, charset=_charset(), seed=seed)
+
+    def clean(self, text: str) -> str:
+        """Return `text` made to fit: foreign characters replaced, the middle cut if too long."""
+        text = _OUTSIDE.sub("\ufffd", text)
+        if len(text) <= self.max_length:
+            return text
+        mark = f"\n[... {len(text) - self.max_length} characters cut ...]\n"
+        if len(mark) >= self.max_length:
+            return text[: self.max_length]
+        keep = self.max_length - len(mark)
+        return text[: keep - keep // 2] + mark + text[len(text) - keep // 2 :]
+
+    def sample(self, mask: Any = None, probability: Any = None) -> str:
+        """Draw printable ASCII (the whole plane would be noise); masks are as in Gymnasium."""
+        if mask is not None or probability is not None:
+            return str(super().sample(mask, probability))
+        length = int(self.np_random.integers(0, min(self.max_length, 64) + 1))
+        return "".join(chr(c) for c in self.np_random.integers(32, 127, size=length))
+
+    def __repr__(self) -> str:
+        return f"UnicodeText({self.max_length})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UnicodeText) and other.max_length == self.max_length
+
+    def __hash__(self) -> int:
+        return hash(("UnicodeText", self.max_length))

@@ -1,0 +1,106 @@
+"""Wrappers between the native text action and what a policy works with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+
+from ..trajectory import Trajectory
+from .repair import RepairEnv
+from .skill_features import NUM_FEATURES, skill_features
+from .skill_state import SkillState, skill_state
+from .skills import SKILLS, expand
+
+Features = npt.NDArray[np.float32]
+
+
+class SkillActions(gymnasium.Wrapper[Features, np.int64, str, str]):
+    """Discrete skills over the text actions of a coding environment, with features to choose by.
+
+    Action: index into `SKILLS`. Observation: `Box(0, 1, (num_skills, num_features))`, see
+    `envs.skill_features`. Each skill expands into ordinary tool calls, so the record of an episode
+    looks like any agent's; the turn also keeps the skill's index and the features.
+    """
+
+    def __init__(self, env: gymnasium.Env[str, str]) -> None:
+        super().__init__(env)
+        self.action_space = gymnasium.spaces.Discrete(len(SKILLS))
+        self.observation_space = gymnasium.spaces.Box(
+            0.0, 1.0, (len(SKILLS), NUM_FEATURES), np.float32
+        )
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Features, dict[str, Any]]:
+        """Begin an episode (options as in the wrapped environment)."""
+        _, info = self.env.reset(seed=seed, options=options)
+        return self._features(), info
+
+    def step(self, action: np.int64) -> tuple[Features, float, bool, bool, dict[str, Any]]:  # type: ignore[override]
+        """Expand the skill, take it, and describe the new situation."""
+        base = _unwrapped(self)
+        state = self._state()
+        features = skill_features(state)
+        text = expand(SKILLS[int(action)], state)
+        _, reward, terminated, truncated, info = self.env.step(text)
+        turn = base.trajectory.turns[-1]
+        turn.action, turn.features = int(action), features
+        turn.extra["skill"] = SKILLS[int(action)].name
+        return self._features(), float(reward), terminated, truncated, info
+
+    def _state(self) -> SkillState:
+        base = _unwrapped(self)
+        return skill_state(base.trajectory, base.episode.pending if base.episode else None)
+
+    def _features(self) -> Features:
+        return skill_features(self._state())
+
+
+class Messages(gymnasium.Wrapper[list[dict[str, str]], str, str, str]):
+    """Gives the whole conversation as chat messages, which is what a language model works from.
+
+    Observation: a list of `{"role", "content"}` with roles `system`, `user`, `assistant` and
+    `tool`. The declared space stays the text space of the newest message's rendering, since
+    Gymnasium has none for conversations; use this wrapper with a single environment.
+    """
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[list[dict[str, str]], dict[str, Any]]:
+        """Begin an episode (options as in the wrapped environment)."""
+        _, info = self.env.reset(seed=seed, options=options)
+        return self._conversation(), info
+
+    def step(self, action: str) -> tuple[list[dict[str, str]], float, bool, bool, dict[str, Any]]:  # type: ignore[override]
+        """Take a text action."""
+        _, reward, terminated, truncated, info = self.env.step(action)
+        return self._conversation(), float(reward), terminated, truncated, info
+
+    def _conversation(self) -> list[dict[str, str]]:
+        base = _unwrapped(self)
+        messages = conversation(base.trajectory)
+        pending = base.episode.pending if base.episode else []
+        return messages + [{"role": _role(m.role), "content": m.text or ""} for m in pending]
+
+
+def conversation(trajectory: Trajectory) -> list[dict[str, str]]:
+    """Write a trajectory's turns as chat messages (tool calls in their text form)."""
+    messages: list[dict[str, str]] = []
+    for turn in trajectory.turns:
+        messages += [{"role": _role(m.role), "content": m.text or ""} for m in turn.observation]
+        messages.append({"role": "assistant", "content": turn.extra.get("raw", turn.text or "")})
+        messages += [{"role": "tool", "content": r.text or ""} for r in turn.results]
+    return messages
+
+
+def _role(role: str) -> str:
+    return role if role in ("system", "user") else "user"
+
+
+def _unwrapped(env: gymnasium.Env[Any, Any]) -> RepairEnv:
+    base = env.unwrapped
+    assert isinstance(base, RepairEnv), f"expected a RepairEnv inside, got {type(base).__name__}"
+    return base
