@@ -9,8 +9,8 @@ the sum of independent cluster influences, so its variance is the sum of their s
 
 with G clusters and Student's t quantiles (linearised ratio mean; Cochran, *Sampling Techniques*,
 1977, ch. 6; Liang and Zeger, 1986). Under about 30 clusters this is approximate, and very unequal
-clusters make it optimistic, so an interval carries the effective number of clusters and the share
-of its variance that one cluster holds; who draws a conclusion from it should look at both.
+clusters or long tails make it optimistic, so an interval carries the effective number of clusters
+and its skewness; who draws a conclusion from it should look at both.
 """
 
 from __future__ import annotations
@@ -48,8 +48,10 @@ class Interval:
     """Two-sided confidence level."""
     effective_clusters: float = 0.0
     """(sum m_g)^2 / sum m_g^2 for cluster weights m_g: equal to `num_clusters` if all are alike."""
-    top_share: float = 0.0
-    """Share of the variance that comes from the single most influential cluster, in [0, 1]."""
+    skewness: float = 0.0
+    """Skewness of the estimate, sum u^3 / (sum u^2)^1.5 over cluster influences u. It falls like
+    1 / sqrt(clusters); beyond 0.2 (Cochran's rule: clusters < 25 * skewness of one cluster^2) the
+    t interval covers too little on the side of the long tail."""
 
     @property
     def half_width(self) -> float:
@@ -82,7 +84,7 @@ def interval_from_se(
     num_clusters: int,
     level: float = 0.95,
     effective_clusters: float = 0.0,
-    top_share: float = 0.0,
+    skewness: float = 0.0,
 ) -> Interval:
     """Return `estimate` -+ t(df) * `se`, or an unbounded interval where that is undefined."""
     if not 0 < level < 1:
@@ -101,7 +103,7 @@ def interval_from_se(
         df=df,
         level=level,
         effective_clusters=effective_clusters,
-        top_share=top_share,
+        skewness=skewness,
     )
 
 
@@ -174,9 +176,9 @@ def influence_interval(
     n = influence.size
     codes = cluster_codes(clusters, n)
     num = int(codes.max()) + 1 if n else 0
-    squares = np.bincount(codes, weights=influence, minlength=num) ** 2
+    by_cluster = np.asarray(np.bincount(codes, influence, num), dtype=np.float64)
     sizes = np.bincount(codes, weights=weights, minlength=num).astype(np.float64)
-    total = float(squares.sum())
+    total = float(by_cluster @ by_cluster)
     return interval_from_se(
         estimate,
         math.sqrt(num / (num - 1) * total) if num > 1 else math.inf,
@@ -185,8 +187,13 @@ def influence_interval(
         num_clusters=num,
         level=level,
         effective_clusters=float(sizes.sum() ** 2 / (sizes**2).sum()) if sizes.any() else 0.0,
-        top_share=float(squares.max()) / total if total > 0 else 0.0,
+        skewness=_skewness(by_cluster),
     )
+
+
+def _skewness(influences: FloatArray) -> float:
+    total = float(influences @ influences)
+    return float((influences**3).sum()) / total**1.5 if total > 0 else 0.0
 
 
 def cluster_t_interval(
@@ -226,14 +233,18 @@ def linear_combination(
 
     df = (sum_k v_k)^2 / sum_k (v_k^2 / df_k) with v_k = c_k^2 se_k^2 (Satterthwaite, 1946). The
     fewest clusters of any part count as the clusters of the whole: it is the weakest side that
-    limits what may be concluded.
+    limits what may be concluded. A part with coefficient 0 plays no role.
 
     Raises:
-        ConfigError: no part, or not one coefficient per part.
+        ConfigError: no part that counts, or not one coefficient per part.
     """
-    if not parts or len(parts) != len(coefficients):
+    if len(parts) != len(coefficients):
         raise ConfigError(f"expected one coefficient per part: {len(parts)}, {len(coefficients)}")
-    shares = [(c * part.se) ** 2 for c, part in zip(coefficients, parts, strict=True)]
+    used = [(part, c) for part, c in zip(parts, coefficients, strict=True) if c != 0]
+    if not used:
+        raise ConfigError("expected at least one part with a coefficient other than 0")
+    parts, coefficients = [part for part, _ in used], [c for _, c in used]
+    shares = [(c * part.se) ** 2 for part, c in used]
     variance = sum(shares)
     noise = sum(v * v / p.df for v, p in zip(shares, parts, strict=True) if v > 0 and p.df > 0)
     if not math.isfinite(variance):
@@ -242,7 +253,7 @@ def linear_combination(
         df = variance**2 / noise
     else:
         df = min(part.df for part in parts)
-    tops = [v * part.top_share for v, part in zip(shares, parts, strict=True)]
+    third = sum((c * part.se) ** 3 * part.skewness for part, c in used)
     return interval_from_se(
         sum(c * part.estimate for c, part in zip(coefficients, parts, strict=True)),
         math.sqrt(variance),
@@ -251,7 +262,7 @@ def linear_combination(
         num_clusters=min(part.num_clusters for part in parts),
         level=level,
         effective_clusters=min(part.effective_clusters for part in parts),
-        top_share=max(tops) / variance if 0 < variance < math.inf else 0.0,
+        skewness=third / variance**1.5 if 0 < variance < math.inf else 0.0,
     )
 
 
@@ -286,22 +297,23 @@ def contrast_interval(
     for index, ((values, clusters), mean, c) in enumerate(
         zip(samples, means, coefficients, strict=True)
     ):
+        if c == 0:
+            continue
         y = as_values(values, "values")
         scale = c * math.sqrt(mean.num_clusters / mean.df) / y.size
         influences.extend((scale * (y - mean.estimate)).tolist())
         names.extend([(index, i) for i in range(y.size)] if clusters is None else list(clusters))
     codes = cluster_codes(names, len(names))
-    squares = np.bincount(codes, weights=np.array(influences)) ** 2
-    total = float(squares.sum())
+    by_cluster = np.asarray(np.bincount(codes, np.array(influences)), dtype=np.float64)
     return interval_from_se(
         apart.estimate,
-        math.sqrt(total),
+        math.sqrt(float(by_cluster @ by_cluster)),
         df=apart.df,
         n=apart.n,
         num_clusters=apart.num_clusters,
         level=level,
         effective_clusters=apart.effective_clusters,
-        top_share=float(squares.max()) / total if total > 0 else 0.0,
+        skewness=_skewness(by_cluster),
     )
 
 
@@ -365,5 +377,5 @@ def user_bootstrap(
         num_clusters=base.num_clusters,
         level=level,
         effective_clusters=base.effective_clusters,
-        top_share=base.top_share,
+        skewness=base.skewness,
     )

@@ -65,34 +65,31 @@ def validate_call(name: str, arguments: Mapping[str, Any]) -> str | None:
 
 
 def _parse_call(body: str, *, call_id: str, is_closed: bool) -> ToolCall:
-    problem, name = None, ""
-    try:
-        parsed = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        problem = f"the call is not valid JSON ({error})"
-        parsed = None
-    if parsed is not None and not isinstance(parsed, dict):
-        problem = "the call is not a JSON object"
-    elif isinstance(parsed, dict):
-        name = parsed["name"] if isinstance(parsed.get("name"), str) else ""
-        arguments = parsed.get("arguments", {})
-        if isinstance(arguments, dict):
-            problem = validate_call(name, arguments)
-            if problem is None and not is_closed:
-                problem = "the call is not closed"
-            return ToolCall(
-                id=call_id,
-                name=name,
-                arguments=arguments,
-                raw=body if problem else None,
-                error=problem,
-            )
-        problem = "`arguments` is not a JSON object"
+    name, arguments, problem = _read(body)
+    if problem is None:
+        problem = validate_call(name, arguments or {})
+    if problem is None and not is_closed:
+        problem = "the call is not closed"
     return ToolCall(
         id=call_id,
         name=name,
-        arguments=None,
-        args_state=ArgsState.UNPARSED,
-        raw=body,
+        arguments=arguments,
+        args_state=ArgsState.UNPARSED if arguments is None else ArgsState.PARSED,
+        raw=body if problem else None,
         error=problem,
     )
+
+
+def _read(body: str) -> tuple[str, dict[str, Any] | None, str | None]:
+    """Return the tool's name, its arguments (None if they cannot be read) and the problem."""
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        return "", None, f"the call is not valid JSON ({error})"
+    if not isinstance(parsed, dict):
+        return "", None, "the call is not a JSON object"
+    name = parsed["name"] if isinstance(parsed.get("name"), str) else ""
+    arguments = parsed.get("arguments", {})
+    if not isinstance(arguments, dict):
+        return name, None, "`arguments` is not a JSON object"
+    return name, arguments, None

@@ -168,18 +168,7 @@ class Episode:
             agent reads next and `is_over` says whether the session goes on.
         """
         assert not self.is_over, "the episode is over"
-        index = len(self.trajectory.turns)
-        start_s = self.clock_s
-        self.clock_s += _THINK_S + _THINK_S_PER_CHAR * len(text)
-        said, calls = parse_action(text, prefix=f"t{index}")
-        turn = Turn(
-            observation=self.pending,
-            text=said,
-            text_state=TextState.of(said),
-            tool_calls=calls,
-            start_s=start_s,
-            extra={"raw": text},
-        )
+        turn = self._begin(text)
         self.trajectory.turns.append(turn)
         self.pending = []
         try:
@@ -190,6 +179,30 @@ class Episode:
             self._finish(EndReason.ERROR_SANDBOX)
         turn.end_s = self.clock_s
         return turn
+
+    def execute(self, text: str) -> Turn:
+        """Let the computer carry out an action and nobody react: the first half of `act`.
+
+        Returns:
+            The turn with its results, not part of `trajectory`; hand it to `respond`.
+        """
+        turn = self._begin(text)
+        self._execute(turn)
+        return turn
+
+    def _begin(self, text: str) -> Turn:
+        index = len(self.trajectory.turns)
+        start_s = self.clock_s
+        self.clock_s += _THINK_S + _THINK_S_PER_CHAR * len(text)
+        said, calls = parse_action(text, prefix=f"t{index}")
+        return Turn(
+            observation=self.pending,
+            text=said,
+            text_state=TextState.of(said),
+            tool_calls=calls,
+            start_s=start_s,
+            extra={"raw": text},
+        )
 
     def respond(self, turn: Turn) -> None:
         """Append a turn whose results are known already and let the person react to it.

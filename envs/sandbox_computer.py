@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from ..simulators.base import Trial
 from ..trajectory import Complexity, Outcome, TextState, ToolCall, ToolResult
+from .check_cache import CheckCache
 from .computer import Grade
 from .sandbox.base import CheckResult, Limits, Sandbox, Snapshot
 from .tasks.base import Task
@@ -17,7 +18,18 @@ from .tasks.base import Task
 _MAX_OUTPUT_CHARS = 4000
 _MAX_HITS = 40
 _RUN_LIMITS = Limits(wall_time_s=10.0, cpu_time_s=10.0)
-_CHECK_LIMITS = Limits(wall_time_s=3.0, cpu_time_s=3.0)
+_CHECK_LIMITS = Limits(wall_time_s=10.0, cpu_time_s=0.3)
+"""Processor time decides, since wall time would make results depend on how busy the machine is."""
+
+
+_TOGETHER = """
+for _part, _source in {sources!r}.items():
+    _space = {{"__name__": f"{{_part}}_tests"}}
+    exec(compile(_source, f"<{{_part}} tests>", "exec"), _space)
+    for _name, _value in list(_space.items()):
+        if _name.startswith("test_"):
+            globals()[f"test_{{_part}}_{{_name}}"] = _value
+"""
 
 
 class SandboxComputer:
@@ -25,10 +37,15 @@ class SandboxComputer:
 
     A tool that fails (a missing file, a text that is not there, a program that exits with 1)
     answers `ok=False` and says why; a sandbox that fails raises `SandboxError`.
+
+    Args:
+        sandbox: where code runs.
+        cache: remembers checks of files that were seen before; None runs every one.
     """
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, cache: CheckCache | None = None) -> None:
         self.sandbox = sandbox
+        self.cache = cache
         self._test_path = ""
         self._tools: dict[str, Callable[..., tuple[bool, str, int | None, str | None]]] = {
             "read_file": self._read_file,
@@ -63,22 +80,24 @@ class SandboxComputer:
 
     def grade(self, task: Task) -> Grade:
         """Run pristine copies of the hidden, visible and trial tests on the module as it stands."""
-        hidden, visible, trial = (
-            self.sandbox.check(source, limits=_CHECK_LIMITS)
-            for source in (task.hidden_tests, task.files[task.test_path], task.trial_tests)
-        )
+        sources = {
+            "visible": task.files[task.test_path],
+            "trial": task.trial_tests,
+            "hidden": task.hidden_tests,
+        }
+        visible, trial, hidden = self._check_together(sources)
         after = self.files().get(task.module_path, "")
         return Grade(
             outcome=Outcome(
-                hidden_passed=hidden.num_passed,
-                hidden_total=hidden.num_total,
-                visible_passed=visible.num_passed,
-                visible_total=visible.num_total,
-                is_solved=hidden.is_ok and visible.is_ok,
+                hidden_passed=hidden[0],
+                hidden_total=hidden[1],
+                visible_passed=visible[0],
+                visible_total=visible[1],
+                is_solved=hidden[0] == hidden[1] > 0 and visible[0] == visible[1],
                 complexity_before=measure_complexity(task.files[task.module_path]),
                 complexity_after=measure_complexity(after),
             ),
-            trial=Trial(num_tried=trial.num_total, num_wrong=trial.num_total - trial.num_passed),
+            trial=Trial(num_tried=trial[1], num_wrong=trial[1] - trial[0]),
         )
 
     def files(self) -> dict[str, str]:
@@ -99,6 +118,27 @@ class SandboxComputer:
     def close(self) -> None:
         """Close the sandbox."""
         self.sandbox.close()
+
+    def _check_together(self, sources: Mapping[str, str]) -> list[tuple[int, int]]:
+        """Run several test modules in one execution; return (passed, expected) of each."""
+        names = {part: _test_names(source) for part, source in sources.items()}
+        expected = [f"test_{part}_{name}" for part in sources for name in names[part]]
+        result = self._check(_TOGETHER.format(sources=dict(sources)), expected)
+        return [
+            (
+                sum(result.outcomes[f"test_{part}_{name}"] == "passed" for name in names[part]),
+                len(names[part]),
+            )
+            for part in sources
+        ]
+
+    def _check(self, source: str, expected: Sequence[str] | None) -> CheckResult:
+        def run() -> CheckResult:
+            return self.sandbox.check(source, expected=expected, limits=_CHECK_LIMITS)
+
+        if self.cache is None:
+            return run()
+        return self.cache.get(self.sandbox.snapshot().files, source, run)
 
     def _read_file(self, path: str) -> tuple[bool, str, int | None, str | None]:
         try:
@@ -147,8 +187,17 @@ class SandboxComputer:
         ok, source, _, _ = self._read_file(self._test_path)
         if not ok:
             return False, f"no tests: {source}", None, None
-        result = self.sandbox.check(source, limits=_CHECK_LIMITS)
+        result = self._check(source, None)
         return result.is_ok, format_check(result), None, result.execution.limit
+
+
+def _test_names(source: str) -> list[str]:
+    """Names of the top-level test functions, in order."""
+    return [
+        node.name
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
 
 
 def format_check(result: CheckResult) -> str:

@@ -74,6 +74,12 @@ def skill_features(state: SkillState) -> npt.NDArray[np.float32]:
     return rows
 
 
+def situation(state: SkillState) -> npt.NDArray[np.float32]:
+    """Return the columns `SITUATION` alone, shape (len(SITUATION),)."""
+    columns = np.zeros((len(SKILLS), len(OF_SKILL)), dtype=np.float32)
+    return _situation(state, _describe_edits(state, columns))
+
+
 def _describe_edits(state: SkillState, columns: npt.NDArray[np.float32]) -> int:
     num_open = 0
     base = state.base

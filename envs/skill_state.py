@@ -15,6 +15,8 @@ from .sandbox_computer import parse_counts
 from .tasks.mutate import kinds_mentioned, lines_mentioned
 
 _PLURAL = re.compile(r"\b(several|more than one|multiple|a few)\b", re.IGNORECASE)
+_UNTESTED = 0.999
+"""Share of tests that a version must beat to replace an original that was never tested."""
 _UNKNOWN = re.compile(r"\b(don't know|do not know|not sure|no idea|can't tell|cannot tell)\b", re.I)
 
 
@@ -60,11 +62,12 @@ class SkillState:
         """The best version so far: what the next edit is applied to.
 
         The version with the highest share of passing tests; among equals the original, then the
-        earliest. Without a test run it is the original.
+        earliest. While the original was never tested only a version that passes every test is
+        known to be better.
         """
         if self.original is None:
             return None
-        best, share = self.original, self.results.get(self.original, 0.0)
+        best, share = self.original, self.results.get(self.original, _UNTESTED)
         for content, passed in self.results.items():
             if passed > share:
                 best, share = content, passed

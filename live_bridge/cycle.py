@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..agents.base import Learner, Policy, Source
-from ..agents.checkpoint import save_checkpoint
+from ..agents.checkpoint import save as save_checkpoint
 from ..agents.loop import rollout_metrics
 from ..agents.rollout import Rollout
 from ..agents.sources import evaluate

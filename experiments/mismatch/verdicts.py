@@ -12,6 +12,7 @@ is stricter than the usual 5%.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -23,9 +24,12 @@ MIN_CLUSTERS = 5
 MIN_CLUSTERS_CONSTANT = 30
 """Fewest users for believing an interval of zero width: if none of 30 users showed any difference,
 at most 10% of users do (1 - 0.05^(1/30), 95% confidence)."""
-MAX_TOP_SHARE = 0.5
-"""Largest share of the variance that one user may hold; beyond it one person decides the result,
-the t interval cannot be trusted, and a heavy tail is likely."""
+MAX_SKEWNESS = 0.2
+"""Largest |skewness| of an estimate with which its t interval is believed: Cochran's rule, at least
+25 times the squared skewness of one user's contribution as many users (*Sampling Techniques*, 1977,
+2.15). Beyond it a few users with extreme values decide the result, and a heavy tail is likely."""
+CHEBYSHEV = 4.48
+"""With any distribution, at least 95% of estimates lie within this many standard errors."""
 
 
 class Verdict(StrEnum):
@@ -50,29 +54,32 @@ def judge(
     margin: float | None,
     *,
     min_clusters: float = MIN_CLUSTERS,
-    max_top_share: float = MAX_TOP_SHARE,
+    max_skewness: float = MAX_SKEWNESS,
 ) -> Judgement:
     """Judge a difference, simulated minus live, against a margin.
 
     Checks in this order, the first that applies decides: too few effective users; a zero-width
-    interval from too few users; one user who holds most of the variance; inside the margin; off
-    zero; none of these.
+    interval from too few users; an estimate too lopsided for a t interval (then only a match that
+    Chebyshev's inequality supports is granted, never a mismatch); inside the margin; off zero; none
+    of these.
 
     Args:
         interval: of the difference.
         margin: largest absolute difference that does not matter, in units of the difference. None
             means that nobody has said what matters, so that nothing can be a match.
         min_clusters: fewest effective users.
-        max_top_share: largest share of the variance one user may hold.
+        max_skewness: largest |skewness| of the estimate.
 
     Raises:
         ConfigError: the margin is not positive.
     """
     if margin is not None and not margin > 0:
         raise ConfigError(f"margin must be positive (or None for no margin), got {margin}")
-    doubt = _unsound(interval, min_clusters, max_top_share)
-    if doubt is not None:
-        return doubt
+    unsound = _unsound(interval, min_clusters)
+    if unsound is not None:
+        return unsound
+    if abs(interval.skewness) > max_skewness:
+        return _judge_lopsided(interval, margin)
     span = f"[{interval.low:+.3g}, {interval.high:+.3g}]"
     if margin is not None and -margin < interval.low and interval.high < margin:
         zero = "" if interval.contains(0) else " (it excludes 0, but too little to matter)"
@@ -90,9 +97,7 @@ def _say(verdict: Verdict, reason: str) -> Judgement:
     return Judgement(verdict=verdict, reason=reason)
 
 
-def _unsound(
-    interval: Interval, min_clusters: float, max_top_share: float
-) -> Judgement | None:
+def _unsound(interval: Interval, min_clusters: float) -> Judgement | None:
     """Return why the interval itself supports no conclusion, or None if it may."""
     users = min(interval.effective_clusters, interval.num_clusters)
     if users < min_clusters or not interval.is_bounded:
@@ -107,10 +112,21 @@ def _unsound(
             f"all {interval.num_clusters} users gave the same value; at least "
             f"{MIN_CLUSTERS_CONSTANT} are needed before that means anything",
         )
-    if interval.top_share > max_top_share:
-        return _say(
-            Verdict.INCONCLUSIVE,
-            f"one user holds {interval.top_share:.0%} of the variance: "
-            "the result rests on a single person or on a heavy tail",
-        )
     return None
+
+
+def _judge_lopsided(interval: Interval, margin: float | None) -> Judgement:
+    """Judge an estimate that a few users with extreme values decide."""
+    reach = abs(interval.estimate) + CHEBYSHEV * interval.se
+    if margin is not None and reach < margin:
+        return _say(
+            Verdict.MATCH,
+            f"rare, lopsided differences, but {CHEBYSHEV:g} standard errors "
+            f"({interval.se:.3g} each) stay inside the margin of {margin:g}",
+        )
+    users = math.ceil(interval.num_clusters * (interval.skewness / MAX_SKEWNESS) ** 2)
+    return _say(
+        Verdict.INCONCLUSIVE,
+        f"a few users with extreme values decide the result (skewness {interval.skewness:+.2f}); "
+        f"with values like these about {users} users are needed, not {interval.num_clusters}",
+    )

@@ -1,0 +1,166 @@
+"""Rows for people: the same figures in the terminal, in the JSON output and in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from ..hack_detectors.base import Finding
+from ..live_bridge.cycle import CycleReport
+from ..trajectory import Trajectory, Turn
+from .hack_lab import HackReport
+from .report import format_number
+
+_MAX_TURNS, _MAX_CHARS = 8, 400
+
+
+def cycle_row(report: CycleReport) -> dict[str, Any]:
+    """Write one real-time cycle as a row."""
+    decision = report.decision
+    return {
+        "cycle": report.cycle + 1,
+        "served_version": report.served_version,
+        "candidate_version": report.candidate_version,
+        "num_sessions": report.num_sessions,
+        "num_users": report.num_users,
+        "served_success": report.served_success,
+        "candidate_success": report.candidate_success,
+        "difference": decision.difference.estimate,
+        "low": decision.difference.low,
+        "high": decision.difference.high,
+        "certifiable_margin": decision.certifiable_margin,
+        "decision": decision.decision,
+        "reason": decision.reason,
+    }
+
+
+def hack_part(hack: HackReport) -> dict[str, Any]:
+    """Write the hack lab's result as the report takes it."""
+    return {
+        "explanation": (
+            "The reward first discards every sample with a broken tool call, then counts it as a "
+            f"negative (from update {hack.repaired_from}). Estimator: {hack.estimator} Broken "
+            f"calls on hard tasks: {hack.hard_at_start:.0%} at the start, {hack.hard_at_end:.0%} "
+            f"at the end of the flawed phase, {hack.hard_after_repair:.0%} after the repair. "
+            "Against the mean of its own task's group a discarded sample gains nothing, so group "
+            "methods do not learn this hack; live traffic has no groups."
+        ),
+        "curve": [asdict(point) for point in hack.curve],
+        "repaired_from": hack.repaired_from,
+        "first_fired": hack.first_fired,
+        "alarms": [asdict(alarm) for alarm in hack.alarms],
+        "ledger": hack.ledger,
+    }
+
+
+def finding_rows(findings: Sequence[tuple[Trajectory, Finding]]) -> dict[str, Any]:
+    """Write findings with the turns around them."""
+    rows = []
+    for trajectory, finding in findings:
+        where = f"{trajectory.id}, task {trajectory.task_id}"
+        if finding.turn is not None:
+            where += f", turn {finding.turn}"
+        rows.append(
+            {
+                "kind": finding.kind,
+                "detector": finding.detector,
+                "verdict": finding.verdict.value,
+                "severity": finding.severity.value,
+                "score": finding.score,
+                "where": where,
+                "evidence": list(finding.evidence),
+                "counter_evidence": list(finding.counter_evidence),
+                "turns": [
+                    turn_text(index, turn)
+                    for index, turn in enumerate(trajectory.turns[:_MAX_TURNS])
+                ],
+            }
+        )
+    return {
+        "explanation": "The first findings of the run, each with the turns of its session.",
+        "rows": rows,
+    }
+
+
+def turn_text(index: int, turn: Turn) -> str:
+    """Write one turn as a person reads it, long texts cut."""
+    lines = [f"{m.role}: {_cut(m.text)}" for m in turn.observation if m.role != "system"]
+    lines.append(f"[{index}] agent: {_cut(turn.text)}")
+    for call in turn.tool_calls:
+        shown = call.raw if call.arguments is None else f"{call.name} {call.arguments}"
+        lines.append(f"    call: {_cut(shown)}" + (f"  ! {call.error}" if call.error else ""))
+    lines += [f"    result: {_cut(result.text)}" for result in turn.results]
+    for reaction in turn.reactions:
+        said = f': "{_cut(reaction.text)}"' if reaction.text else ""
+        lines.append(f"    person: {reaction.kind.value}{said}")
+    return "\n".join(lines)
+
+
+def mismatch_tables(result: dict[str, Any]) -> list[Table]:
+    """Draw the tables of `sim2live mismatch`."""
+    tables = []
+    if "mismatch" in result:
+        part = result["mismatch"]
+        table = _table(
+            f"Simulation against {part['live_name']}",
+            ("line", "estimate", "95% interval", "sessions", "users", "how", "verdict"),
+        )
+        for line in part["lines"]:
+            table.add_row(
+                line["name"],
+                format_number(line["estimate"]),
+                _interval(line),
+                format_number(line["n"]),
+                format_number(line["num_users"]),
+                line["how"],
+                line["verdict"],
+            )
+        table.caption = part["explanation"]
+        tables.append(table)
+    part = result["reactions"]
+    table = _table(
+        f"The simulated person against the people of {part['live_name']} (open-loop)",
+        ("reaction", "views", "real", "simulated", "difference", "95% interval", "q", "verdict"),
+    )
+    for line in part["lines"]:
+        table.add_row(
+            line["kind"],
+            format_number(line["num_views"]),
+            format_number(line["real_rate"]),
+            format_number(line["simulated_rate"]),
+            format_number(line["difference"]),
+            _interval(line),
+            format_number(line["q_value"]),
+            line["verdict"],
+        )
+    table.caption = part["explanation"]
+    tables.append(table)
+    return tables
+
+
+def _interval(line: dict[str, Any]) -> str:
+    if line["low"] is None:
+        return "-"
+    return f"[{line['low']:+.3f}, {line['high']:+.3f}]"
+
+
+def ingest_tables(report: Any, store: Path) -> list[Table]:
+    """Draw the tables of `sim2live ingest`."""
+    raise NotImplementedError
+
+
+def _table(title: str, columns: Sequence[str]) -> Table:
+    table = Table(title=title, title_justify="left", caption_justify="left")
+    for column in columns:
+        table.add_column(column)
+    return table
+
+
+def _cut(text: str | None) -> str:
+    if text is None:
+        return "(absent)"
+    return text if len(text) <= _MAX_CHARS else text[:_MAX_CHARS] + " [...]"

@@ -1,0 +1,146 @@
+"""The words of a scripted person: plain varied English around facts that are quoted verbatim.
+
+Agents look for facts by their wording, so templates themselves name no kind of mistake, no line and
+no number of faults; only the facts of a `Brief` do. An answer that gives nothing says so with one
+of the usual phrases ("I don't know"); one that gives something never uses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from .base import Brief
+
+_GREETINGS = ("Hi.", "Hello.", "Hey.", "Good morning.")
+_REQUESTS = (
+    "Can you fix it?",
+    "Please repair it.",
+    "Could you have a look?",
+    "Please sort this out.",
+    "I need this working today.",
+)
+_COURTESIES = (
+    "Thank you in advance.",
+    "Please keep the change small.",
+    "The rest of the code should stay as it is.",
+    "I noticed it while testing something else.",
+)
+_FACTS = {
+    "kind": ("My guess: {}.", "What I see: {}.", "The symptom, as far as I can tell: {}."),
+    "place": ("I would look {}.", "Probably {}.", "I suspect it is {}."),
+    "example": ("For example, {}.", "Case in point: {}.", "To reproduce: {}."),
+}
+_PLURAL = ("More than one thing is wrong.", "There is more than one problem.")
+_UNKNOWN = (
+    "I don't know, sorry.",
+    "No idea, I only see that it fails.",
+    "I'm not sure, you would have to find out.",
+)
+_TOLD = ("I have said all that I can.", "You have all that I can say.", "See what I wrote above.")
+_REASONS = {
+    "wrong": (
+        "That did not work, I tried it and the result is still wrong.",
+        "It is still wrong on my cases.",
+        "I tried your change and it is not right.",
+    ),
+    "tests": (
+        "You changed the tests. I wanted the code repaired, please undo that.",
+        "Wrong file: leave the tests alone and repair the code.",
+    ),
+    "unchanged": (
+        "Nothing has changed, it is still broken.",
+        "You handed in no change at all. It is still wrong.",
+    ),
+    "bare": ("No. I will do it myself.", "Wrong, I don't want this.", "No, that is not it."),
+    "steer": (
+        "Please keep to what I asked for.",
+        "Try the simplest repair first.",
+        "Please hand in what you have so far.",
+        "Focus on the function that I named.",
+    ),
+    "slow": (
+        "This is too slow. It is still not working.",
+        "Why did you need so long? It is still broken.",
+        "That is not what I asked for, please come to the point.",
+    ),
+    "stop": ("Stop.", "Stop, this takes too long.", "Stop here, please."),
+    "questions": (
+        "I already said what I can, stop asking and repair it.",
+        "I asked you to repair it, not to ask me questions.",
+    ),
+    "tolerated": (
+        "It is still wrong in places, but I will take it.",
+        "Not right everywhere. I will live with it.",
+    ),
+    "chopped": (
+        "This is not what I wanted: it is cut into too many tiny functions.",
+        "Why did you split it up like this? It is hard to read.",
+    ),
+    "late": (
+        "I had to revert your change, it was wrong after all.",
+        "That was wrong after all, I have undone it.",
+        "Your change broke things later on. You missed a case.",
+    ),
+    "thanks": ("Thanks, that works.", "Great, thank you!", "Perfect, thanks."),
+}
+
+
+def opening(
+    brief: Brief, facts: Sequence[str], rng: np.random.Generator, *, is_plural: bool, is_long: bool
+) -> str:
+    """Write the first message of a session.
+
+    Args:
+        brief: holds the goal and the facts; the goal is quoted verbatim.
+        facts: names of the facts to give.
+        rng: chooses the wording.
+        is_plural: say that several things are wrong.
+        is_long: add a greeting and a courtesy.
+    """
+    known = {"kind": brief.kind_hint, "place": brief.place_hint, "example": brief.example}
+    parts = [_sentence(brief.goal)]
+    parts += [_one(_PLURAL, rng)] if is_plural else []
+    parts += [_fact(name, text, rng) for name in facts if (text := known.get(name))]
+    parts.append(_one(_REQUESTS, rng))
+    if is_long:
+        parts = [_one(_GREETINGS, rng), *parts, _one(_COURTESIES, rng)]
+    return " ".join(parts)
+
+
+def answer(
+    facts: Mapping[str, str], rng: np.random.Generator, *, is_plural: bool, has_told: bool
+) -> str:
+    """Write the answer to a question.
+
+    Args:
+        facts: what to tell, by name; empty if the person cannot or does not tell anything.
+        rng: chooses the wording.
+        is_plural: say that several things are wrong.
+        has_told: True if what they know was said before, so that they point back to it.
+    """
+    parts = [_fact(name, text, rng) for name, text in facts.items()]
+    if parts and is_plural:
+        parts.append(_one(_PLURAL, rng))
+    return " ".join(parts) or _one(_TOLD if has_told else _UNKNOWN, rng)
+
+
+def remark(topic: str, rng: np.random.Generator, fact: tuple[str, str] | None = None) -> str | None:
+    """Write a message about a topic, followed by a fact if one is given; None for a mute act."""
+    if topic not in _REASONS:
+        return None
+    said = _one(_REASONS[topic], rng)
+    return said if fact is None else f"{said} {_fact(*fact, rng)}"
+
+
+def _one(templates: Sequence[str], rng: np.random.Generator) -> str:
+    return templates[int(rng.integers(len(templates)))]
+
+
+def _fact(name: str, text: str, rng: np.random.Generator) -> str:
+    return _sentence(_one(_FACTS[name], rng).removesuffix(".").format(text))
+
+
+def _sentence(text: str) -> str:
+    return text if text.rstrip().endswith((".", "!", "?")) else f"{text}."
