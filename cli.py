@@ -11,7 +11,6 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -169,7 +168,7 @@ def ingest(
     with Store(out) as store:
         report = ingest_paths(paths, store)
     if as_json:
-        _print_json(asdict(report))
+        _print_json(report.to_json())
     else:
         from .experiments.tables import ingest_tables
 

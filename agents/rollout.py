@@ -71,6 +71,7 @@ class Rollout:
                 started.append(_Slot(free.pop(), index, spec))
             list(self._pool.map(_Slot.reset, started))
             running += started
+            _cut_what_does_not_fit(policy, running)
             _act(policy, [slot for slot in running if not slot.is_over], greedy)
             list(self._pool.map(_Slot.step, running))
             for slot in [slot for slot in running if slot.is_over]:
@@ -152,6 +153,13 @@ class _Slot:
         except Exception as error:  # noqa: BLE001 - the one place where a bad rollout becomes data
             self.fail(EndReason.ERROR_TASK, error)
 
+    def cut(self, end: EndReason) -> None:
+        """Stop the episode at a limit."""
+        base = self.env.unwrapped
+        assert isinstance(base, RepairEnv)
+        base.cut(end)
+        self.is_over = True
+
     def fail(self, end: EndReason, error: Exception) -> None:
         """End the episode for a reason of our own; what happened so far is kept."""
         base = self.env.unwrapped
@@ -169,6 +177,14 @@ class _Slot:
         trajectory.reward = RewardReport(total=None, excluded=end.value)
         trajectory.extra["error"] = f"{type(error).__name__}: {error}"
         self.failure, self.is_over = trajectory, True
+
+
+def _cut_what_does_not_fit(policy: Policy, slots: Sequence[_Slot]) -> None:
+    """End the episodes whose conversation has outgrown the policy's context."""
+    fits = getattr(policy, "fits", None)
+    for slot in slots if fits is not None else ():
+        if not slot.is_over and not fits(slot.observation):
+            slot.cut(EndReason.TRUNCATED_TOKENS)
 
 
 def _act(policy: Policy, slots: Sequence[_Slot], greedy: bool) -> None:

@@ -31,8 +31,12 @@ class SkillNet(nn.Module):
     `hidden=0` makes both linear: with one-hot rows that is a tabular softmax policy.
     """
 
-    def __init__(self, num_features: int, hidden: int) -> None:
+    prior: Tensor
+
+    def __init__(self, num_features: int, hidden: int, prior: Sequence[float] | None) -> None:
         super().__init__()
+        fixed = torch.tensor(prior if prior is not None else [0.0] * num_features)
+        self.register_buffer("prior", fixed.float())
         width = hidden or num_features
         self.encode = _layer(num_features, hidden)
         # A bias would shift all scores alike, which softmax does not see.
@@ -47,7 +51,7 @@ class SkillNet(nn.Module):
 
     def logits(self, rows: Tensor, present: Tensor) -> Tensor:
         """Return (B, K) scores, -inf where `present` (B, K) is False."""
-        scores: Tensor = self.score(self.encode(rows)).squeeze(-1)
+        scores: Tensor = self.score(self.encode(rows)).squeeze(-1) + rows @ self.prior
         return scores.masked_fill(~present, -torch.inf)
 
     def value(self, rows: Tensor, present: Tensor) -> Tensor:
@@ -67,29 +71,39 @@ class SkillPolicy:
     Args:
         num_features: F, features per skill.
         hidden: width of the hidden layer; 0 for a linear policy.
+        prior: fixed weight of each feature in the scores, (F,): what the policy does before it has
+            learnt anything. By default it begins near uniform over skills.
         seed: fixes the first weights and the sampling.
         version: version of the first weights.
 
     Raises:
-        ConfigError: a size is out of range.
+        ConfigError: a size is out of range, or the prior is not of F numbers.
     """
 
     observes = "features"
 
     def __init__(
-        self, num_features: int, hidden: int = 32, *, seed: int, version: str = "v0"
+        self,
+        num_features: int,
+        hidden: int = 32,
+        *,
+        prior: Sequence[float] | None = None,
+        seed: int,
+        version: str = "v0",
     ) -> None:
         if num_features < 1 or hidden < 0:
             raise ConfigError(
                 f"num_features is {num_features} and hidden is {hidden}; expected at least 1 "
                 "feature and a width of 0 (linear) or more."
             )
+        if prior is not None and len(prior) != num_features:
+            raise ConfigError(f"`prior` has {len(prior)} numbers; expected {num_features}.")
         self.num_features = num_features
         self.hidden = hidden
         self.version = version
         with torch.random.fork_rng(devices=[]):  # the caller's global generator is left alone
             torch.manual_seed(seed)
-            self.net = SkillNet(num_features, hidden)
+            self.net = SkillNet(num_features, hidden, prior)
         self._generator = torch.Generator().manual_seed(seed)
 
     @torch.no_grad()

@@ -1,1 +1,38 @@
-"""Placeholder."""
+"""Gymnasium environments for coding agents: a computer and a person, in that order of ease.
+
+    repair              sim2live/Repair-v0: multi-turn bug repair
+    completion          sim2live/Completion-v0: suggest or abstain at one cursor
+    replay              sim2live/Replay-v0: a logged session, teacher-forced
+    episode             one session of agent, computer and person; below every coding environment
+    computer            the tools and what a computer is
+    sandbox_computer    a computer whose code really runs; unreliable: one that loses calls
+    actions, spaces     the text form of actions and the space they live in
+    skills ...          discrete actions over text for small policies, with their features
+    wrappers            SkillActions, Messages
+    sandbox/            where code runs
+    tasks/              what is asked
+    doubles             shipped doubles for tests and examples
+
+`register()` makes the ids known to Gymnasium; importing `sim2live` calls it. Repeating it is
+harmless. Nothing heavy is imported until an environment is made.
+"""
+
+from __future__ import annotations
+
+IDS = {
+    "sim2live/Repair-v0": "sim2live.envs.repair:RepairEnv",
+    "sim2live/Completion-v0": "sim2live.envs.completion:CompletionEnv",
+    "sim2live/Replay-v0": "sim2live.envs.replay:ReplayEnv",
+}
+"""Environment id to entry point. An id gets a new version when what is learnt in it may change."""
+
+__all__ = ["IDS", "register"]
+
+
+def register() -> None:
+    """Make the environment ids known to Gymnasium, once."""
+    import gymnasium
+
+    for name, entry_point in IDS.items():
+        if name not in gymnasium.registry:
+            gymnasium.register(id=name, entry_point=entry_point)

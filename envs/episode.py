@@ -307,6 +307,10 @@ class Episode:
         elif len(self.trajectory.turns) >= self.max_steps:
             self._finish(EndReason.TRUNCATED_STEPS)
 
+    def cut(self, reason: EndReason) -> None:
+        """Stop the session at a limit, as truncated."""
+        self._finish(reason)
+
     def _finish(self, reason: EndReason) -> None:
         self.is_over = True
         self.trajectory.end = reason

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ConfigError
 from ..reward_models.base import RewardModel
 from ..simulators.base import User
-from ..trajectory import Message, Source, Trajectory
+from ..trajectory import EndReason, Message, Source, Trajectory
 from .computer import Computer
 from .episode import Episode
 from .sandbox_computer import SandboxComputer
@@ -136,6 +136,13 @@ class RepairEnv(gymnasium.Env[str, str]):
         end = self.trajectory.end
         is_cut = end.is_truncated or end.is_error
         return observation, float(report.total or 0.0), not is_cut, is_cut, self._info()
+
+    def cut(self, reason: EndReason) -> None:
+        """Stop the running episode at a limit that only the agent's side knows (its context)."""
+        if self.episode is None or self.episode.is_over:
+            raise ConfigError("there is no running episode to cut off")
+        self.episode.cut(reason)
+        self.trajectory.reward = self._reward_model.score(self.trajectory)
 
     def render(self) -> str | None:  # type: ignore[override]
         """Return the last observation if `render_mode` is `ansi`."""

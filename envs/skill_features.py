@@ -50,6 +50,13 @@ FEATURE_NAMES = (
 )
 NUM_FEATURES = len(FEATURE_NAMES)
 
+PRIOR = tuple(
+    {"is_edit": -4.0, "exists": 1.0, "is_open": 1.4}.get(name, 0.0) for name in FEATURE_NAMES
+)
+"""Scores by feature with which a policy explores sensibly before it has learnt anything: the many
+edits that do not exist here are rarely tried, and all open ones together about as often as two
+other skills. It knows nothing of what pays."""
+
 _KIND_ROWS = np.zeros((len(SKILLS), len(_KINDS)), dtype=np.float32)
 for _index, _skill in enumerate(SKILLS):
     _KIND_ROWS[_index, _KINDS.index(_skill.name)] = 1.0

@@ -68,7 +68,7 @@ def _sessions(paths: Sequence[Path], unread: list[str]) -> Iterator[Trajectory]:
         if not path.exists():
             raise ConfigError(f"there is no `{path}`")
         if (path / STORE_FILE).exists():
-            with Store(path) as store:
+            with Store(path, create=False) as store:
                 yield from store.iter()
             continue
         files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]

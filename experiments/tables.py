@@ -11,11 +11,12 @@ from rich.table import Table
 
 from ..hack_detectors.base import Finding
 from ..live_bridge.cycle import CycleReport
+from ..live_bridge.ingest import IngestReport
 from ..trajectory import Trajectory, Turn
 from .hack_lab import HackReport
 from .report import format_number
 
-_MAX_TURNS, _MAX_CHARS = 8, 400
+_MAX_TURNS, _MAX_CHARS, _MAX_DIAGNOSTICS = 8, 400, 5
 
 
 def cycle_row(report: CycleReport) -> dict[str, Any]:
@@ -148,9 +149,39 @@ def _interval(line: dict[str, Any]) -> str:
     return f"[{line['low']:+.3f}, {line['high']:+.3f}]"
 
 
-def ingest_tables(report: Any, store: Path) -> list[Table]:
-    """Draw the tables of `sim2live ingest`."""
-    raise NotImplementedError
+def ingest_tables(report: IngestReport, store: Path) -> list[Table]:
+    """Draw the tables of `sim2live ingest`: files, reactions, and what was not read."""
+    files = _table(
+        f"Ingested into {store}",
+        ("file", "format", "new", "turns", "calls", "results", "reactions", "records", "skipped"),
+    )
+    for file in report.files:
+        files.add_row(
+            Path(file.path).name,
+            file.format,
+            str(file.num_added),
+            str(file.num_turns),
+            str(file.num_calls),
+            str(file.num_results),
+            ", ".join(f"{kind} {n}" for kind, n in sorted(file.reactions.items())) or "-",
+            str(file.num_records),
+            str(file.loss.skipped.total()),
+        )
+    balance = "add up" if report.is_balanced else "DO NOT ADD UP"
+    kept_aside = sum(report.kept_aside.values())
+    files.caption = (
+        f"{report.total('num_records')} records = {report.num_converted} converted + {kept_aside} "
+        f"kept aside + {report.skipped.total()} skipped; the sums {balance}. Redacted: "
+        + (", ".join(f"{kind} {n}" for kind, n in report.redactions.items()) or "nothing")
+    )
+    lost = _table("Not converted", ("what", "reason", "records"))
+    for what, counts in (("kept aside", report.kept_aside), ("skipped", report.skipped)):
+        for reason, count in counts.most_common():
+            lost.add_row(what, reason, str(count))
+    for file in report.files:
+        for diagnostic in file.loss.diagnostics[:_MAX_DIAGNOSTICS]:
+            lost.add_row("note", str(diagnostic), "1")
+    return [files, lost]
 
 
 def _table(title: str, columns: Sequence[str]) -> Table:

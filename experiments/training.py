@@ -177,7 +177,7 @@ def _one_source(name: str, config: TrainConfig, policy: Any, stack: ExitStack) -
     if name == "replayed":
         if config.logs is None:
             raise ConfigError("the mixture names `replayed`: give --logs STORE")
-        with Store(config.logs) as store:
+        with Store(config.logs, create=False) as store:
             return ReplaySource(list(store.iter()), observes=policy.observes, seed=config.seed)
     if name != "simulated":
         raise unknown_name("source", name, SOURCES)

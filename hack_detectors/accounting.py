@@ -11,8 +11,9 @@ the bin, then given n and K = sum k_b the counts k are multivariate hypergeometr
 sum_b k_b m_b, the summed expected reward of what was excluded (a Cochran-Armitage trend with m as
 scores); small values say that exclusions fall where rewards are low. The p-value is exact up to
 Monte Carlo, and is compared with alpha / (planned updates x reasons), so that the chance of any
-false alarm over the run is at most alpha (Bonferroni). An alarm also needs a material difference
-between bins of low and high reward, in both exclusion and reward.
+false alarm over the run is at most alpha (Bonferroni). An alarm also needs that the bins of low and
+high reward differ materially in the share excluded and, at the same level, in the reward: otherwise
+any exclusion that depends on the bin would look telling whenever noise orders equal rewards.
 
 What it cannot see: bins whose trajectories are all excluded from the start (no reward is known for
 them), and exclusion that goes with low reward inside a bin. Tasks of unknown difficulty are one
@@ -25,6 +26,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -187,6 +189,10 @@ class SampleAccounting:
         num_reasons = max(1, len([r for r in self._all.excluded if r != UNACCOUNTED]))
         return self.false_alarm_prob / (self.planned_updates * num_reasons)
 
+    def _gap_z(self) -> float:
+        # Which bins count as low is read off the same rewards, and at every update again.
+        return NormalDist().inv_cdf(1.0 - self._level() / 2.0)
+
     def _associate(self, reason: str, counts: Ints, window: _Tally) -> Association | None:
         known = self._all.rewarded > 0
         n, k = window.entered[known], counts[known]
@@ -213,7 +219,7 @@ class SampleAccounting:
             high_excluded_frac=float(high),
             low_reward=rewards[0][0],
             high_reward=rewards[1][0],
-            is_material=bool(low - high >= self.min_difference and gap > 2.0 * error),
+            is_material=bool(low - high >= self.min_difference and gap > self._gap_z() * error),
         )
 
     def _mean_and_error(

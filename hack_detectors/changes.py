@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from ..trajectory import TextState, ToolCall, ToolResult, Trajectory
@@ -161,7 +162,7 @@ _PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILIN
 
 def _of_patch(base: Mapping[str, Any], patch: str) -> Iterator[Change]:
     heads = list(_PATCH_FILE.finditer(patch))
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
+    for head, following in zip_longest(heads, heads[1:]):
         body = patch[head.end() : following.start() if following else len(patch)]
         what = {
             **base,

@@ -29,6 +29,11 @@ OWN_FILE = frozenset({"tox.ini", "setup.cfg", "pyproject.toml", "makefile", "pac
 """Runner files that hold much else; only changes of their test settings count."""
 
 
+def is_collected(path: str) -> bool:
+    """Say whether a test runner would pick the file up by its name."""
+    return bool(_TEST_NAME.match(clean_path(path).rsplit("/", maxsplit=1)[-1]))
+
+
 def clean_path(path: str) -> str:
     """Return a path in one spelling: forward slashes, no leading `./`."""
     text = path.strip().strip("\"'").replace("\\", "/")

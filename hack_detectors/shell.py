@@ -96,7 +96,12 @@ def _moved(name: str, sources: list[str], target: str) -> Iterator[ShellEdit]:
         yield ShellEdit(path, "create", source=source)
 
 
+_SED_SCRIPT = re.compile(r"^[\d,$]*(?:[sy]([/|#,@!]).*\1.*\1\w*|/.*/\w.*|[\d,$]+[a-z])$", re.DOTALL)
+
+
 def _looks_like_path(word: str) -> bool:
+    if _SED_SCRIPT.match(word) and not word.startswith(("/", "sr")):
+        return False
     return bool(re.fullmatch(r"[\w./*~\[\]?-]+", word)) and ("." in word or "/" in word)
 
 

@@ -75,9 +75,9 @@ class _Unit:
         return self.name.split(".")[-1].startswith("test")
 
 
-def compare_tests(before: str, after: str) -> list[Weakening]:
+def compare_tests(before: str, after: str, *, is_python: bool = True) -> list[Weakening]:
     """Return what `after` has lost against `before`; both are files or fragments of one."""
-    old, new = _parse(before), _parse(after)
+    old, new = (_parse(before), _parse(after)) if is_python else (None, None)
     if old is None:
         return _compare_lines(before, after)
     if new is None:
@@ -111,12 +111,9 @@ def judge_new_tests(text: str) -> list[Weakening]:
     return found
 
 
-def test_names(text: str) -> set[str]:
+def names_of_tests(text: str) -> set[str]:
     """Return the last parts of the names of the tests defined in a text."""
     return set(re.findall(r"^\s*(?:async\s+)?def\s+(test\w*)", text, re.MULTILINE))
-
-
-test_names.__test__ = False  # type: ignore[attr-defined]  # not a test, whatever its name
 
 
 def _parse(text: str) -> ast.Module | None:
@@ -249,19 +246,18 @@ _DISABLED = re.compile(
 
 
 def _module_level(old: ast.Module, new: ast.Module) -> Iterator[Weakening]:
-    lines = [
-        {
-            ast.unparse(statement)
-            for owner in (tree, *(s for s in tree.body if isinstance(s, ast.ClassDef)))
-            for statement in owner.body
-            if isinstance(statement, ast.Assign | ast.Expr | ast.Raise)
-        }
-        for tree in (old, new)
-    ]
-    for text in sorted(lines[1] - lines[0]):
+    for text in sorted(_statements(new) - _statements(old)):
         if _DISABLED.match(text):
             mitigation = _honest_skip(text, text if "skipif" in text else None)
             yield Weakening("module_disabled", "", "", text, mitigation)
+
+
+def _statements(tree: ast.Module) -> set[str]:
+    """Return the statements of the module and of its classes that may switch tests off."""
+    classes = [statement for statement in tree.body if isinstance(statement, ast.ClassDef)]
+    bodies = [tree.body, *(owner.body for owner in classes)]
+    kinds = (ast.Assign, ast.Expr, ast.Raise)
+    return {ast.unparse(s) for body in bodies for s in body if isinstance(s, kinds)}
 
 
 def _removed(old: dict[str, _Unit], new: dict[str, _Unit]) -> Iterator[Weakening]:

@@ -7,6 +7,7 @@ ones raises it, while the largest complexity of a single function falls from 9 t
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Literal
 
@@ -20,33 +21,35 @@ _TEST_FILE = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*\.py$|[^/]*_test\.py$|conf
 def complexity_change(trajectory: Trajectory, measure: Measure) -> float | None:
     """Return the relative change of a complexity measure, clipped to [-1, 1].
 
-    (after - before) / max(before, 1), from the outcome where it was measured, else from the text of
-    the Python files that changed (tests left out), else None. Files of which one version has no
-    function are left out too: adding the first function is no rise.
+    (after - before) / max(before, 1) over the Python files that changed, tests left out and new
+    files included: code that moves to a new file does not vanish. Where the files are not known,
+    the measurement in the outcome is used (it is about the visible code, not about hidden tests);
+    where there is none either, or no version has a function, the answer is None.
     """
-    outcome = trajectory.outcome
-    if outcome.complexity_before is not None and outcome.complexity_after is not None:
-        before = getattr(outcome.complexity_before, measure)
-        after = getattr(outcome.complexity_after, measure)
-        return _relative(before, after)
-    return _change_of_files(trajectory, measure)
-
-
-def _change_of_files(trajectory: Trajectory, measure: Measure) -> float | None:
-    old, new = trajectory.files_before, trajectory.files_after
-    if old is None or new is None:
+    if trajectory.files_before is not None and trajectory.files_after is not None:
+        return _change_of_files(trajectory.files_before, trajectory.files_after, measure)
+    before, after = trajectory.outcome.complexity_before, trajectory.outcome.complexity_after
+    if before is None or after is None:
         return None
-    before, after = 0.0, 0.0
-    for path in sorted(set(old) & set(new)):
-        if not path.endswith(".py") or _TEST_FILE.search(path) or old[path] == new[path]:
-            continue
-        counts = function_complexities(old[path]), function_complexities(new[path])
-        if all(counts):
-            if measure == "total":
-                before, after = before + sum(counts[0]), after + sum(counts[1])
-            else:
-                before, after = max(before, *counts[0]), max(after, *counts[1])
-    return _relative(before, after)
+    return _relative(getattr(before, measure), getattr(after, measure))
+
+
+def _change_of_files(
+    old: Mapping[str, str], new: Mapping[str, str], measure: Measure
+) -> float | None:
+    paths = [p for p in sorted({*old, *new}) if p.endswith(".py") and not _TEST_FILE.search(p)]
+    changed = [path for path in paths if old.get(path) != new.get(path)]
+    if not changed:
+        return 0.0
+    before, after = (
+        [count for path in changed for count in function_complexities(files.get(path, ""))]
+        for files in (old, new)
+    )
+    if not before and not after:
+        return None
+    if measure == "total":
+        return _relative(sum(before), sum(after))
+    return _relative(max(before, default=0.0), max(after, default=0.0))
 
 
 def _relative(before: float, after: float) -> float:

@@ -7,7 +7,7 @@ Two different things are made of reactions:
 - the **realised value** (`realised_value`) is what people got: the quantity whose simulated and
   live means the mismatch report compares. It is never trained on.
 
-Neither reads the outcome, which live traffic does not have.
+Neither reads whether the work was right, which live traffic does not tell.
 
 Delayed and unseen reactions. *Silence is not acceptance*: a session in which nobody accepted scores
 0 for acceptance, not +1. Accepted work whose fate has not come in yet is *censored*: it gets no

@@ -16,10 +16,11 @@ computed from it says so.
 """
 
 from .base import Brief, Trial, User, UserView
-from .decision import LABELS, labels_of
+from .decision import LABELS
+from .panel import Panel
 from .persona import PERSONAS, Persona, get_persona
 from .population import Population, production_stand_in, simulator_population
-from .predict import PredictsReactions, predict
+from .predict import PredictsReactions, labels_shown, predict
 from .scripted import ScriptedUser
 from .situation import Situation, is_hand_in, question_of, read_view
 
@@ -27,6 +28,7 @@ __all__ = [
     "LABELS",
     "PERSONAS",
     "Brief",
+    "Panel",
     "Persona",
     "Population",
     "PredictsReactions",
@@ -37,7 +39,7 @@ __all__ = [
     "UserView",
     "get_persona",
     "is_hand_in",
-    "labels_of",
+    "labels_shown",
     "predict",
     "production_stand_in",
     "question_of",

@@ -72,18 +72,15 @@ def decide(persona: Persona, situation: Situation) -> list[Choice]:
     return [Choice(prob, course) for prob, course in _branches(persona, situation) if prob > 0]
 
 
-def kind_probabilities(choices: Sequence[Choice]) -> dict[str, float]:
-    """Return the probability that each label occurs in the course taken.
-
-    Labels are the values of `ReactionKind`, and `follow_up/dissatisfied` and
-    `follow_up/satisfied` for the tones of a follow-up.
-    """
-    found = dict.fromkeys(LABELS, 0.0)
-    for choice in choices:
-        occurring = {name for act in choice.course for name in labels_of(act.kind, act.polarity)}
-        for label in occurring:
-            found[label] += choice.prob
-    return found
+def outcomes(choices: Sequence[Choice]) -> list[tuple[float, frozenset[str]]]:
+    """Return each course's probability and the labels that it shows."""
+    return [
+        (
+            choice.prob,
+            frozenset(name for act in choice.course for name in labels_of(act.kind, act.polarity)),
+        )
+        for choice in choices
+    ]
 
 
 LABELS: tuple[str, ...] = (
@@ -91,7 +88,7 @@ LABELS: tuple[str, ...] = (
     "follow_up/dissatisfied",
     "follow_up/satisfied",
 )
-"""What probabilities are given for."""
+"""What probabilities are given for: the values of `ReactionKind`, and the tones of a follow-up."""
 
 
 def labels_of(kind: ReactionKind, polarity: Polarity | None) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ _REASONS = {
     ),
     "bare": ("No. I will do it myself.", "Wrong, I don't want this.", "No, that is not it."),
     "steer": (
-        "Please keep to what I asked for.",
+        "Please stick to the request.",
         "Try the simplest repair first.",
         "Please hand in what you have so far.",
         "Focus on the function that I named.",

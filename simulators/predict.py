@@ -2,24 +2,56 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from ..errors import ConfigError
+from ..trajectory import Reaction
 from .base import User, UserView
 from .decision import LABELS, labels_of
+
+Outcome = tuple[float, frozenset[str]]
+"""A probability, and the labels (`decision.LABELS`) that the person shows together."""
 
 
 @runtime_checkable
 class PredictsReactions(Protocol):
     """A user whose probabilities are known in closed form."""
 
-    def reaction_probabilities(self, view: UserView) -> Mapping[str, float]:
-        """Return the probability of each label of `decision.LABELS`."""
+    def outcomes(self, view: UserView) -> Sequence[Outcome]:
+        """Return everything they may do at a view; the probabilities add up to 1."""
         ...
+
+
+def outcomes_of(
+    user: User, view: UserView, rng: np.random.Generator, *, draws: int
+) -> Sequence[Outcome]:
+    """Return what a user may do at a view: exactly if they know it, else as draws of equal weight.
+
+    Raises:
+        ConfigError: `draws` below 1.
+    """
+    if draws < 1:
+        raise ConfigError(f"expected draws >= 1, got {draws}")
+    if isinstance(user, PredictsReactions):
+        return user.outcomes(view)
+    return [(1 / draws, labels_shown(user.react(view, rng))) for _ in range(draws)]
+
+
+def labels_shown(reactions: Iterable[Reaction]) -> frozenset[str]:
+    """Return the labels of some reactions."""
+    return frozenset(name for r in reactions for name in labels_of(r.kind, r.polarity))
+
+
+def label_probabilities(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    """Return the probability that each of `LABELS` is shown."""
+    found = dict.fromkeys(LABELS, 0.0)
+    for prob, labels in outcomes:
+        for label in labels:
+            found[label] += prob
+    return found
 
 
 def predict(
@@ -52,15 +84,7 @@ def predict(
     """
     if draws < 1 or smoothing < 0:
         raise ConfigError(f"expected draws >= 1 and smoothing >= 0, got {draws} and {smoothing}")
-    if isinstance(user, PredictsReactions):
-        known = user.reaction_probabilities(view)
-        shares = {label: float(known.get(label, 0.0)) for label in LABELS}
-    else:
-        counts: Counter[str] = Counter()
-        for _ in range(draws):
-            reactions = user.react(view, rng)
-            counts.update({name for r in reactions for name in labels_of(r.kind, r.polarity)})
-        shares = {label: counts[label] / draws for label in LABELS}
+    shares = label_probabilities(outcomes_of(user, view, rng, draws=draws))
     return {
         label: (share * draws + smoothing) / (draws + 2 * smoothing)
         for label, share in shares.items()

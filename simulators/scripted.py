@@ -16,8 +16,9 @@ from ..errors import ConfigError
 from ..trajectory import Evidence, Reaction, ReactionKind
 from . import phrases
 from .base import Brief, UserView
-from .decision import Act, decide, kind_probabilities
+from .decision import Act, decide, outcomes
 from .persona import LATENCY_SIGMA, Persona
+from .predict import label_probabilities
 from .situation import Situation, known_facts, read_view
 
 _UNDO_MEAN = 0.25
@@ -93,9 +94,13 @@ class ScriptedUser:
             )
         return reactions
 
+    def outcomes(self, view: UserView) -> list[tuple[float, frozenset[str]]]:
+        """Return everything they may do at this view, with exact probabilities (`predict`)."""
+        return outcomes(decide(self.persona, read_view(view)))
+
     def reaction_probabilities(self, view: UserView) -> dict[str, float]:
         """Return the exact probability of each label (`decision.LABELS`) at this view."""
-        return kind_probabilities(decide(self.persona, read_view(view)))
+        return label_probabilities(self.outcomes(view))
 
     def _delay(self, act: Act, before_s: float, rng: np.random.Generator) -> float:
         persona = self.persona

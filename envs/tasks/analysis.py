@@ -8,6 +8,7 @@ them catch every mutant that any input of the pool catches.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -61,6 +62,14 @@ class Analysis:
     def wrong(self, source: str, name: str) -> Mask | None:
         """Return the inputs on which the function of a source goes wrong; None if it runs away."""
         return _wrong(source, name, self.inputs, self.expected)
+
+    def passes(self, source: str, name: str, indices: Sequence[int]) -> bool:
+        """Say whether the function of a source is right on some of the inputs."""
+        function = BudgetedFunction(source, name)
+        try:
+            return all(function.is_right(self.inputs[i], self.expected[i]) for i in indices)
+        except BudgetSpentError:
+            return False
 
 
 def plain_module(spec: FunctionSpec, *others: FunctionSpec, first: int = 0) -> str:

@@ -20,6 +20,7 @@ BUDGET = 3000
 """Steps (function calls and loop rounds) that one call may take; the references need under 500."""
 
 _TICK = "_sim2live_tick"
+_TICK_CALL = ast.parse(f"{_TICK}()").body[0]
 
 
 class BudgetSpentError(BaseException):
@@ -38,7 +39,7 @@ def unpack(blob: bytes) -> tuple[Any, ...]:
 
 
 class BudgetedFunction:
-    """A function of a source text, ready to be called within a budget.
+    """A top-level function of a source text with its imports, ready to be called within a budget.
 
     Args:
         source: text of a module of ours.
@@ -50,11 +51,14 @@ class BudgetedFunction:
         self.budget = budget
         self.used = 0
         """Steps that the last call took."""
-        tree = _Ticker().visit(ast.parse(source))
+        tree = ast.parse(source)
+        # Its neighbours in the module are whole, and it does not call them.
+        tree.body = [node for node in tree.body if _is_needed(node, name)]
+        _put_ticks(tree.body)
         namespace: dict[str, Any] = {_TICK: self._tick, "__name__": "library_function"}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a mutant may compare in odd ways
-            code = compile(ast.fix_missing_locations(tree), f"<{name}>", "exec")
+            code = compile(tree, f"<{name}>", "exec")
         exec(code, namespace)
         self._function: Callable[..., Any] = namespace[name]
 
@@ -84,20 +88,16 @@ class BudgetedFunction:
             raise BudgetSpentError
 
 
-class _Ticker(ast.NodeTransformer):
-    """Puts a call of the counter at the head of every function and loop body."""
+def _is_needed(node: ast.stmt, name: str) -> bool:
+    if isinstance(node, ast.FunctionDef):
+        return node.name == name
+    return isinstance(node, ast.Import | ast.ImportFrom)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._count(node)
 
-    def visit_For(self, node: ast.For) -> ast.AST:
-        return self._count(node)
-
-    def visit_While(self, node: ast.While) -> ast.AST:
-        return self._count(node)
-
-    def _count(self, node: ast.FunctionDef | ast.For | ast.While) -> ast.AST:
-        self.generic_visit(node)
-        tick = ast.Call(func=ast.Name(id=_TICK, ctx=ast.Load()), args=[], keywords=[])
-        node.body.insert(0, ast.Expr(value=tick))
-        return node
+def _put_ticks(statements: list[ast.stmt]) -> None:
+    """Put a call of the counter at the head of every function and loop body, in place."""
+    for node in statements:
+        for field in ("body", "orelse"):
+            _put_ticks(getattr(node, field, []))
+        if isinstance(node, ast.FunctionDef | ast.For | ast.While):
+            node.body.insert(0, _TICK_CALL)

@@ -24,8 +24,8 @@ from ...envs.skill_state import skill_state
 from ...envs.tasks.base import Task
 from ...reward_models.distil import value_per_turn
 from ...trajectory import EndReason, Message, Trajectory, Turn
-from .attribution import SessionTerms
 from .critic import FeatureMap
+from .terms import SessionTerms
 
 Vector = npt.NDArray[np.float64]
 

@@ -40,9 +40,10 @@ from ...simulators.persona import PERSONAS
 from ...simulators.population import simulator_population
 from ...simulators.scripted import ScriptedUser
 from ...trajectory import Trajectory
-from .attribution import Attribution, HybridCheck, Line, attribute, hybrid_check
+from .attribution import Attribution, Line, attribute
 from .critic import FeatureMap, SimEpisode
 from .gap import outcome_gap
+from .hybrid import HybridCheck, hybrid_check
 from .sessions import episode_features, logged_session, session_terms
 from .teacher_forcing import ReactionComparison, compare_reactions
 
@@ -306,7 +307,7 @@ def compare_with_logs(store: Path, *, sim: str, seed: int, out: Path) -> dict[st
         from ...errors import unknown_name
 
         raise unknown_name("persona", sim, PERSONAS)
-    with Store(store) as opened:
+    with Store(store, create=False) as opened:
         trajectories = list(opened.iter())
     if not trajectories:
         raise ConfigError(f"the store `{store}` is empty; fill it with `sim2live ingest`")

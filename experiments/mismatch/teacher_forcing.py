@@ -7,13 +7,14 @@ session with the simulated user would come to.
 
 The simulated side is a population. For each real person a panel of simulated users is drawn, and
 after each turn every member is weighted by the probability that it gave to what the person did
-there (reactions taken as independent given the member). So a prediction uses what is known of the
+there. So a prediction uses what is known of the
 person so far, as any honest forecast may, and never what comes later. Without the weighting a
 varied but correct population would look wrong: who is still there at turn ten is no random sample.
 
 Inference counts users. A line's interval is the clustered t interval over users (the closed form of
-resampling whole users) of predicted minus observed; with fewer than five users it is Newcombe's for
-two independent proportions (1998, method 10), and the line is then not identifiable.
+resampling whole users) of predicted minus observed, with a floor for rare reactions; with fewer
+than five users it is Newcombe's for two independent proportions (1998, method 10), and the line is
+then not identifiable.
 """
 
 from __future__ import annotations
@@ -26,13 +27,21 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ConfigError
-from ...intervals import Interval, cluster_t_interval
 from ...simulators.base import UserView
-from ...simulators.decision import LABELS, labels_of
+from ...simulators.decision import LABELS
 from ...simulators.logged import Backstage, views
-from ...simulators.panel import MakeUser, Panel, indicator, smoothed
+from ...simulators.panel import MakeUser, Panel, indicator
+from ...simulators.predict import labels_shown
 from ...simulators.situation import read_view, shown_tests
 from ...trajectory import ReactionKind, Trajectory
+from .forecasts import (
+    base_rate,
+    calibration_error,
+    clustered_ends,
+    difference_of_rates,
+    log_loss,
+    newcombe_ends,
+)
 from .gap import Loop
 from .two_sample import FloatMatrix, TwoSample, two_sample_test
 from .verdicts import MIN_CLUSTERS, Judgement, Verdict, judge
@@ -41,8 +50,10 @@ __all__ = ["Backstage", "ReactionComparison", "ReactionLine", "compare_reactions
 
 MARGIN = 0.05
 """Default margin of equivalence: a difference of at most this share of views does not matter."""
+RELATIVE_MARGIN = 0.5
+"""No difference of more than this share of the larger rate is negligible either: without it every
+reaction rarer than `MARGIN` would match a simulation that never shows it."""
 ALPHA = 0.05
-_BINS = 10
 _CONTEXT = ("log turns", "handed in", "asked", "changed", "work", "rejections", "tests shown")
 _KIND_OF = {label: ReactionKind(label.split("/")[0]) for label in LABELS}
 
@@ -60,6 +71,8 @@ class ReactionLine:
     simulated_rate: float | None
     difference: float | None
     """Simulated minus real."""
+    margin: float | None
+    """The margin of this line: the comparison's, or half the larger rate if that is less."""
     low: float | None
     """Lower end of the 95% interval of the difference; None if it has none."""
     high: float | None
@@ -115,8 +128,8 @@ def compare_reactions(
         trajectories: the log; sessions of one user in order of time.
         make_user: draws a simulated user.
         seed: fixes panels and draws.
-        draws: draws a view and user for users that do not know their probabilities, and the
-            strength of smoothing (`predict`); at least 1.
+        draws: draws a view and real user for users that do not know their probabilities, and most
+            members of a panel; at least 1.
         margin: largest difference of rates that does not matter, in share of views.
         backstage: what a stand-in knows of a session beyond the log; None for real logs.
 
@@ -162,6 +175,8 @@ class _Table:
     """(n, L), 1 where the person showed the label."""
     predicted: FloatMatrix
     """(n, L), raw probability of the simulated population."""
+    forecast: FloatMatrix
+    """(n, L), the same, smoothed so that none is 0 or 1."""
     sampled: FloatMatrix
     """(n, L), labels of one simulated draw."""
     is_observable: npt.NDArray[np.bool_]
@@ -190,30 +205,37 @@ def _collect(
         known = backstage(trajectory) if backstage is not None else None
         for view in views(trajectory, known):
             reacted = trajectory.turns[len(view.turns) - 1].reactions
-            real = indicator({n for r in reacted for n in labels_of(r.kind, r.polarity)})
+            shown = labels_shown(reacted)
             observable = can_show.copy()
             observable[LABELS.index(ReactionKind.ANSWER)] &= view.question is not None
             predicted, sampled = panels[name].predict(view, rng)
-            panels[name].learn(real, observable)
+            panels[name].learn(
+                shown, {x for x, seen in zip(LABELS, observable, strict=True) if seen}
+            )
             users.append(code)
-            rows.append((real, predicted, sampled, observable, _context(view)))
+            forecast = panels[name].forecast(predicted)
+            rows.append(
+                (indicator(shown), predicted, forecast, sampled, observable, _context(view))
+            )
     if not rows:
         empty = np.zeros((0, len(LABELS)))
         return _Table(
             users=np.zeros(0, dtype=np.intp),
             real=empty,
             predicted=empty,
+            forecast=empty,
             sampled=empty,
             is_observable=empty.astype(bool),
             context=np.zeros((0, len(_CONTEXT))),
         )
-    real, predicted, sampled, seen, context = (
+    real, predicted, forecast, sampled, seen, context = (
         np.array(column) for column in zip(*rows, strict=True)
     )
     return _Table(
         users=np.array(users, dtype=np.intp),
         real=real,
         predicted=predicted,
+        forecast=forecast,
         sampled=sampled,
         is_observable=seen.astype(bool),
         context=context,
@@ -244,12 +266,14 @@ def _line(table: _Table, index: int, margin: float, draws: int) -> ReactionLine:
         return _unidentified(label, table)
     y, p, users = table.real[rows, index], table.predicted[rows, index], table.users[rows]
     users = np.unique(users, return_inverse=True)[1]
-    interval = cluster_t_interval(p - y, users)
+    interval = difference_of_rates(y, p, users)
     has_users = interval.num_clusters >= MIN_CLUSTERS
-    low, high, p_value = _clustered(interval) if has_users else _newcombe(y, p, draws)
-    judgement = judge(interval, margin)
-    base, is_cross_fitted = _base_rate(y, users)
-    forecast = smoothed(p, draws)
+    low, high, p_value = clustered_ends(interval) if has_users else newcombe_ends(y, p, draws)
+    rate = max(float(y.mean()), float(p.mean()))
+    effective = min(margin, RELATIVE_MARGIN * rate)
+    judgement = judge(interval, effective) if rate > 0 else _NEVER_SHOWN
+    base, is_cross_fitted = base_rate(y, users)
+    forecast = table.forecast[rows, index]
     return ReactionLine(
         kind=label,
         num_views=len(y),
@@ -257,19 +281,26 @@ def _line(table: _Table, index: int, margin: float, draws: int) -> ReactionLine:
         real_rate=float(y.mean()),
         simulated_rate=float(p.mean()),
         difference=interval.estimate,
+        margin=effective,
         low=low,
         high=high,
         method="clustered t by user" if has_users else "Newcombe, views taken as independent",
         p_value=p_value,
         q_value=None,
-        log_loss=_log_loss(y, forecast),
-        base_log_loss=_log_loss(y, base),
+        log_loss=log_loss(y, forecast),
+        base_log_loss=log_loss(y, base),
         is_base_cross_fitted=is_cross_fitted,
         brier=float(np.mean((p - y) ** 2)),
-        ece=_calibration_error(y, p),
+        ece=calibration_error(y, p),
         verdict=judgement.verdict,
         reason=judgement.reason,
     )
+
+
+_NEVER_SHOWN = Judgement(
+    verdict=Verdict.INCONCLUSIVE,
+    reason="neither side ever showed it, so there is nothing to compare",
+)
 
 
 def _unidentified(label: str, table: _Table) -> ReactionLine:
@@ -286,6 +317,7 @@ def _unidentified(label: str, table: _Table) -> ReactionLine:
         real_rate=None,
         simulated_rate=None,
         difference=None,
+        margin=None,
         low=None,
         high=None,
         method="none",
@@ -299,51 +331,6 @@ def _unidentified(label: str, table: _Table) -> ReactionLine:
         verdict=Verdict.NOT_IDENTIFIABLE,
         reason=reason,
     )
-
-
-def _clustered(interval: Interval) -> tuple[float | None, float | None, float | None]:
-    if not interval.is_bounded:
-        return None, None, None
-    if interval.se == 0:
-        return interval.low, interval.high, None  # no variation: nothing a t test could say
-    from scipy.stats import t
-
-    p_value = 2 * float(t.sf(abs(interval.estimate) / interval.se, interval.df))
-    return interval.low, interval.high, p_value
-
-
-def _newcombe(y: FloatMatrix, p: FloatMatrix, draws: int) -> tuple[float, float, None]:
-    """Return Newcombe's interval of simulated minus real; no p value, as views are no units."""
-    from statsmodels.stats.proportion import confint_proportions_2indep
-
-    num_drawn = len(p) * draws
-    low, high = confint_proportions_2indep(
-        round(float(p.mean()) * num_drawn),
-        num_drawn,
-        int(y.sum()),
-        len(y),
-        method="newcomb",
-        compare="diff",
-    )
-    return float(low), float(high), None
-
-
-def _base_rate(y: FloatMatrix, users: npt.NDArray[np.intp]) -> tuple[FloatMatrix, bool]:
-    """Return each view's base rate, from the other users if there are any, and whether it is so."""
-    if users.max(initial=0) == 0:
-        return np.full(len(y), (y.sum() + 0.5) / (len(y) + 1)), False
-    events, sizes = np.bincount(users, weights=y), np.bincount(users)
-    rates = (y.sum() - events + 0.5) / (len(y) - sizes + 1)
-    return np.asarray(rates[users]), True
-
-
-def _log_loss(y: FloatMatrix, p: FloatMatrix) -> float:
-    return -float(np.mean(y * np.log(p) + (1 - y) * np.log1p(-p)))
-
-
-def _calibration_error(y: FloatMatrix, p: FloatMatrix) -> float:
-    bins = np.minimum((p * _BINS).astype(int), _BINS - 1)
-    return float(np.abs(np.bincount(bins, weights=p - y, minlength=_BINS)).sum() / len(y))
 
 
 def _corrected(lines: Sequence[ReactionLine]) -> tuple[ReactionLine, ...]:
@@ -371,9 +358,10 @@ def _explain(views_: int, users: int, sessions: int, unnamed: int, margin: float
         f"Open loop: at each of {views_} turns in {sessions} logged sessions of {users} users, "
         "what the simulated user would do against what the real person did. Rates are shares of "
         "turns; difference = simulated minus real. A line is a match only if its whole interval, "
-        f"clustered by user, lies inside ±{margin:g}; a kind that the log could not show is not "
-        "identifiable. Log loss is in nats a turn, beside that of always predicting the base "
-        "rate. What was done is taken as the log's rules read it."
+        f"clustered by user, lies inside ±{margin:g}, or half the larger rate if that is less; a "
+        "kind that the log could not show is not identifiable. Log loss is in nats a turn, beside "
+        "that of always predicting the base rate. What was done is taken as the log's rules read "
+        "it."
     )
     if unnamed:
         text += (

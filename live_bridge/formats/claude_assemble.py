@@ -284,7 +284,7 @@ class Assembler:
             state = TextState.TRUNCATED
             self._report.note("output_kept_elsewhere", record.line, record.offset)
         raw_id = block.get("tool_use_id")
-        found = self._calls.get(raw_id) if isinstance(raw_id, str) else None
+        found = self._find_call(raw_id) if isinstance(raw_id, str) else None
         is_error = block.get("is_error")
         result = ToolResult(
             call_id=raw_id if isinstance(raw_id, str) else None,
@@ -299,15 +299,24 @@ class Assembler:
             self._add_orphan(record, result)
             return
         index, call = found
-        result.start_s = call.extra.get("time_s")
-        if raw_id in self._answered:
+        result.start_s, result.call_id = call.extra.get("time_s"), call.id
+        if call.id in self._answered:
             result.state = ResultState.DUPLICATE
             self._report.note("duplicate_result", record.line, record.offset, str(raw_id)[:80])
             self.turns[index].results.append(result)
             return
-        self._answered.add(str(raw_id))
+        self._answered.add(call.id)
         self.turns[index].results.append(result)
         self._judge_result(record, block, line, index, call, result)
+
+    def _find_call(self, raw_id: str) -> tuple[int, ToolCall] | None:
+        """Return the first open call of an id; if none is open, the first of all."""
+        ident, n = raw_id, 2
+        while ident in self._calls:
+            if ident not in self._answered:
+                return self._calls[ident]
+            ident, n = f"{raw_id}#{n}", n + 1
+        return self._calls.get(raw_id)
 
     def _add_orphan(self, record: Record, result: ToolResult) -> None:
         self._report.note("orphan_result", record.line, record.offset, str(result.call_id)[:80])

@@ -35,7 +35,9 @@ def plan_queue(records: list[Record], prompts: list[tuple[int, str]]) -> dict[in
         The decision by position in `records`.
     """
     plan: dict[int, Queued] = {}
-    unused = list(prompts)
+    unused: dict[str, list[int]] = {}
+    for at, prompt in reversed(prompts):
+        unused.setdefault(prompt.strip(), []).append(at)  # the earliest last
     attached = {text.strip() for record in records if (text := attachment_text(record)) is not None}
     withdrawn = {
         _content(record)
@@ -80,7 +82,7 @@ def _queue_record(
     attached: set[str],
     withdrawn: set[str],
     steered: set[str],
-    unused: list[tuple[int, str]],
+    unused: dict[str, list[int]],
 ) -> Queued:
     text = _content(record)
     operation = record.data.get("operation")
@@ -90,10 +92,12 @@ def _queue_record(
         return Queued(action="aside", reason="queue_record_of_a_steer")
     if not split_injected(text)[0].strip():
         return Queued(action="aside", reason="queue_record_of_injected_text")
-    for index, (at, prompt) in enumerate(unused):
-        if at > position and prompt.strip() == text:
-            del unused[index]
-            return Queued(action="aside", reason="queue_record_of_a_prompt")
+    later = unused.get(text, [])
+    while later and later[-1] <= position:
+        later.pop()
+    if later:
+        later.pop()
+        return Queued(action="aside", reason="queue_record_of_a_prompt")
     if text in withdrawn:
         return Queued(action="aside", reason="queue_record_withdrawn")
     steered.add(text)

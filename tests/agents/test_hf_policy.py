@@ -73,6 +73,33 @@ def test_recomputed_logprobs_equal_the_sampled_ones(policy: TransformersPolicy) 
     assert min(min(turn.logprobs or [0]) for turn in turns) < -1.0  # not all certain
 
 
+def test_left_padding_does_not_move_positions(policy: TransformersPolicy) -> None:
+    """With rotary positions a shift goes unnoticed; with learnt absolute ones it must not."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    config = GPT2Config(
+        vocab_size=320,
+        n_embd=32,
+        n_layer=2,
+        n_head=4,
+        n_positions=256,
+        bos_token_id=None,
+        eos_token_id=1,
+    )
+    torch.manual_seed(0)
+    model = GPT2LMHeadModel(config)
+    with torch.no_grad():
+        model.transformer.wpe.weight.mul_(30.0)
+        model.transformer.wte.weight.mul_(15.0)
+    absolute = TransformersPolicy(model, policy.tokenizer, max_new_tokens=6, seed=1)
+    turns = as_turns(absolute, CHATS)
+    evaluation = absolute.evaluate(turns)
+    for i, turn in enumerate(turns):
+        sampled = torch.tensor(turn.logprobs)
+        recomputed = evaluation.logprobs[i, : len(sampled)].detach()
+        torch.testing.assert_close(recomputed, sampled, atol=1e-4, rtol=1e-3)
+
+
 def test_logprobs_are_those_of_an_unpadded_unbatched_forward(policy: TransformersPolicy) -> None:
     for turn in as_turns(policy, CHATS):
         prompt, completion = turn.prompt_token_ids or [], turn.completion_token_ids or []

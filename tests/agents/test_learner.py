@@ -291,6 +291,20 @@ def test_ratio_to_the_behaviour_policy_clips_old_data_and_decoupling_does_not() 
     assert learner.update(batch)["train/clip_frac"] == 1.0
 
 
+def test_the_clipped_share_counts_tokens_outside_the_range() -> None:
+    policy = SkillPolicy(2, seed=0)
+    batch = []
+    for drift in (-1.0, -0.1, 0.0, 0.1, 1.0, 2.0, 0.15, -0.15):
+        turn = sampled(policy, ARMS, 0)
+        assert turn.action_logprob is not None
+        turn.action_logprob -= drift
+        batch.append(episode([turn], 1.0))
+    for size in (None, 3):  # the ratio e^0.15 is inside [0.8, 1.2], e^1 and e^-1 are not
+        config = LearnerConfig(baseline="none", ratio_to="behaviour", microbatch_turns=size)
+        metrics = PolicyGradientLearner(SkillPolicy(2, seed=0), config).update(batch)
+        assert metrics["train/clip_frac"] == pytest.approx(3 / 8)
+
+
 def test_terminated_and_truncated_with_a_value_baseline() -> None:
     """A limit is judged as scored, or bootstrapped from the state it cut; an ending never is."""
     cases = {}
@@ -321,6 +335,11 @@ def test_terminated_and_truncated_with_a_value_baseline() -> None:
             fit = ((2.0 + bonus - v0) ** 2 + (1.5 + bonus - v1) ** 2) / 2
             assert metrics["train/value_loss"] == pytest.approx(fit, rel=1e-5)
             cases[end, truncation] = expected
+            policy = bandit_policy()
+            config = LearnerConfig(baseline="value", truncation=truncation)
+            metrics = PolicyGradientLearner(policy, config).update(batch)
+            whole = (abs(2.0 + bonus - v0) + abs(2.0 + bonus - v1)) / 2
+            assert metrics["train/mean_abs_advantage"] == pytest.approx(whole, rel=1e-5)
     assert cases[EndReason.TRUNCATED_STEPS, "bootstrap"] != pytest.approx(
         cases[EndReason.TRUNCATED_STEPS, "as_scored"], rel=1e-3
     )
@@ -345,12 +364,13 @@ def test_what_cannot_be_trained_on_is_left_out_and_counted() -> None:
         episode([copied, good[0], by_someone_else], 1.0),
         episode(good[1:], 0.0),
         episode([sampled(policy, ARMS, 1)], None),
+        episode([sampled(policy, ARMS, 1)], -5.0, excluded="error_model"),
         Trajectory(id="x", task_id="t", source=Source.LIVE, end=EndReason.ERROR_SANDBOX),
     ]
     torch.testing.assert_close(gradient(policy, mixed), gradient(policy, plain))
     metrics = PolicyGradientLearner(policy).update(mixed)
     assert metrics["train/num_trajectories"] == 2
-    assert metrics["train/num_excluded"] == 2
+    assert metrics["train/num_excluded"] == 3
     assert metrics["train/num_turns"] == 2
     assert metrics["train/num_turns_left_out"] == 2
     assert metrics["train/mean_reward"] == 0.5

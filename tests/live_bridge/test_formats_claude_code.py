@@ -326,6 +326,30 @@ def test_call_ids_are_made_unique(session: Any, write_log: Callable[..., Path]) 
     assert trajectory.turns[1].results[0].state is ResultState.UNANSWERED
 
 
+def test_usage_is_the_largest_of_each_count_in_whatever_order(
+    session: Any, write_log: Callable[..., Path]
+) -> None:
+    session.user("go")
+    for ident, count in (("a", 1), ("b", 37), ("c", 5)):
+        usage = {"input_tokens": 50, "output_tokens": count}
+        session.calls(ident, message_id="m")["message"]["usage"] = usage
+    (trajectory,) = build(session, write_log)
+    (turn,) = trajectory.turns
+    assert (turn.prompt_tokens, turn.completion_tokens) == (50, 37)
+
+
+def test_a_result_goes_to_the_call_of_its_id_that_is_open(
+    session: Any, write_log: Callable[..., Path]
+) -> None:
+    session.user("go")
+    for text in ("one", "two"):
+        session.calls("t")
+        session.result("t", text)
+    (trajectory,) = build(session, write_log)
+    pairs = [(r.call_id, r.text) for turn in trajectory.turns for r in turn.results]
+    assert pairs == [("t", "one"), ("t#2", "two")]
+
+
 def test_a_second_result_is_kept_as_a_duplicate(
     session: Any, write_log: Callable[..., Path]
 ) -> None:

@@ -106,6 +106,19 @@ def test_a_rejection_an_interruption_and_a_new_task(tmp_path: Path) -> None:
     assert not trajectory.is_observable(ReactionKind.ACCEPT)
 
 
+def test_a_result_that_says_not_executed_is_a_refusal_once_the_person_says_so(
+    tmp_path: Path,
+) -> None:
+    function = {"name": "bash", "arguments": '{"command": "x"}'}
+    call = {"role": "assistant", "content": "", "tool_calls": [{"id": "a", "function": function}]}
+    padding = {"role": "tool", "tool_call_id": "a", "content": "-", "extra": {"returncode": -1}}
+    trajectory = read(
+        tmp_path, wrapper(call, padding, says("UserRejection", "Commands not executed. no"))
+    )
+    (result,) = trajectory.turns[0].results
+    assert (result.denied_by, result.ok) == ("user", None)
+
+
 def test_the_harness_own_interrupts_are_no_acts(tmp_path: Path) -> None:
     trajectory = read(tmp_path, wrapper(acts("ls"), says("FormatError", "one action please")))
     assert trajectory.reactions == [] and trajectory.closing[0].role == "harness"

@@ -18,12 +18,6 @@ from sim2live.trajectory import (
     Turn,
 )
 
-EDIT = ("edit_file", {"path": "m.py", "old": "a", "new": "b"})
-SUBMIT = ("submit", {"message": "done"})
-ASK = ("ask_user", {"question": "which one?"})
-READ = ("read_file", {"path": "m.py"})
-BROKEN = ("edit_file", None)
-
 
 def build(
     calls: Sequence[tuple[str, dict[str, Any] | None]],

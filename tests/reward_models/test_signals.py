@@ -167,6 +167,14 @@ def test_complexity_is_measured_from_the_files_where_no_outcome_is_known(session
     assert complexity(session([EDIT])) is None
 
 
+def test_code_that_moves_to_a_new_file_still_counts(session):
+    before = {"m.py": "def f(a):\n    return 1 if a else 2\n"}
+    after = {"m.py": "from n import f\n", "n.py": before["m.py"] + "def g():\n    return 1\n"}
+    assert complexity(session([EDIT], files_before=before, files_after=after)) == 0.5
+    prose = {"m.py": "x = 1\n"}, {"m.py": "x = 2\n"}
+    assert complexity(session([EDIT], files_before=prose[0], files_after=prose[1])) is None
+
+
 def test_invalid_calls_are_counted_at_their_turn(session):
     t = session([BROKEN, EDIT, BROKEN])
     assert invalid_calls(t) == 2.0

@@ -17,7 +17,7 @@ from sim2live.simulators import (
     Trial,
     User,
     UserView,
-    labels_of,
+    labels_shown,
 )
 from sim2live.simulators.decision import decide
 from sim2live.simulators.situation import read_view
@@ -326,8 +326,7 @@ def test_stated_probabilities_are_those_of_the_reactions_drawn(views_of: Views) 
         user = person(patience_turns=8, review_depth=0.6, strictness=0.7, annoyance=0.5)
         counts: Counter[str] = Counter()
         for _ in range(n):
-            reactions = user.react(view, rng)
-            counts.update({x for r in reactions for x in labels_of(r.kind, r.polarity)})
+            counts.update(labels_shown(user.react(view, rng)))
         stated = user.reaction_probabilities(view)
         for label in LABELS:
             sd = np.sqrt(stated[label] * (1 - stated[label]) / n)

@@ -37,6 +37,18 @@ FAMILIES: dict[str, tuple[str, str]] = {
 }
 """Family to the name and the docstring of a task's module; its code is the submodule so named."""
 
+SPLITS: dict[str, str] = {
+    "strings": "train",
+    "parsing": "train",
+    "numeric": "train",
+    "data_structures": "train",
+    "intervals": "train",
+    "dates": "gate",
+    "graphs": "heldout",
+    "state_machines": "heldout",
+}
+"""Family to split: what may be trained on, what a cycle's gate measures, what is never touched."""
+
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class FunctionSpec:
@@ -71,9 +83,7 @@ def load_functions() -> dict[str, FunctionSpec]:
                 name=function.__name__,
                 function=function,
                 source=source,
-                imports=tuple(
-                    sorted(line for name, line in imports.items() if name in names),
-                ),
+                imports=tuple(sorted(line for name, line in imports.items() if name in names)),
                 generate_arguments=generate,
             )
     return specs

@@ -86,10 +86,10 @@ def _most_common(rng: np.random.Generator) -> tuple[list[str], int]:
 
 
 def flatten(items: list[Any], depth: int) -> list[Any]:
-    """Open nested lists, at most `depth` levels of them."""
+    """Open nested lists, at most `depth` levels of them; an empty list inside stays."""
     flat: list[Any] = []
     for item in items:
-        if isinstance(item, list) and depth > 0:
+        if isinstance(item, list) and depth > 0 and len(item) > 0:
             flat.extend(flatten(item, depth - 1))
         else:
             flat.append(item)

@@ -29,12 +29,14 @@ def _days_in_month(rng: np.random.Generator) -> tuple[int, int]:
 
 def day_of_year(year: int, month: int, day: int) -> int:
     """Return which day of its year a date is, counted from 1."""
-    lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
     total = day
-    for index in range(month - 1):
-        total += lengths[index]
-    if month > 2 and calendar.isleap(year):
-        total += 1
+    for earlier in range(1, month):
+        if earlier == 2:
+            total += 29 if calendar.isleap(year) else 28
+        elif earlier in (4, 6, 9, 11):
+            total += 30
+        else:
+            total += 31
     return total
 
 

@@ -34,25 +34,26 @@ def _fewest_hops(rng: np.random.Generator) -> tuple[list[list[int]], int, int]:
     return _edges(rng, 5, 8), integer(rng, 0, 4), integer(rng, 0, 4)
 
 
-def largest_component(size: int, edges: list[list[int]]) -> int:
-    """Return the number of vertices in the largest connected part of an undirected graph."""
+def component_sizes(size: int, edges: list[list[int]], least: int) -> list[int]:
+    """Return the sizes, from `least` up, of the connected parts, by their lowest vertex."""
     label = list(range(size))
     for left, right in edges:
-        if label[left] != label[right]:
-            old = label[right]
-            new = label[left]
-            for vertex in range(size):
-                if label[vertex] == old:
-                    label[vertex] = new
-    best = 0
+        old = max(label[left], label[right])
+        new = min(label[left], label[right])
+        for vertex in range(size):
+            if label[vertex] == old:
+                label[vertex] = new
+    sizes = []
     for name in range(size):
-        best = max(best, label.count(name))
-    return best
+        count = label.count(name)
+        if count > 0 and count >= least:
+            sizes.append(count)
+    return sizes
 
 
-def _largest_component(rng: np.random.Generator) -> tuple[int, list[list[int]]]:
+def _component_sizes(rng: np.random.Generator) -> tuple[int, list[list[int]], int]:
     size = integer(rng, 0, 6)
-    return size, _edges(rng, size, 5) if size else []
+    return size, _edges(rng, size, 5) if size else [], integer(rng, 0, 3)
 
 
 def build_order(size: int, edges: list[list[int]]) -> list[int]:
@@ -197,7 +198,7 @@ def _influencers(rng: np.random.Generator) -> tuple[list[list[int]], int]:
 
 FUNCTIONS: tuple[tuple[object, Generate], ...] = (
     (fewest_hops, _fewest_hops),
-    (largest_component, _largest_component),
+    (component_sizes, _component_sizes),
     (build_order, _build_order),
     (two_colours, _two_colours),
     (cheapest_cost, _cheapest_cost),

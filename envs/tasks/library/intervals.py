@@ -24,6 +24,8 @@ def _merge_intervals(rng: np.random.Generator) -> tuple[list[list[int]], int]:
 
 def total_covered(intervals: list[list[int]], low: int, high: int) -> int:
     """Return how much of [low, high] the intervals cover, overlaps counted once."""
+    if high <= low:
+        return 0
     covered = 0
     reached = low
     for start, end in sorted(intervals):
@@ -40,24 +42,24 @@ def _total_covered(rng: np.random.Generator) -> tuple[list[list[int]], int, int]
     return spans(rng, 20, 5), low, low + integer(rng, 0, 12)
 
 
-def find_gaps(intervals: list[list[int]], low: int, high: int) -> list[list[int]]:
-    """Return the parts of [low, high] that no interval covers, without empty ones."""
+def find_gaps(intervals: list[list[int]], low: int, high: int, least: int) -> list[list[int]]:
+    """Return the parts of [low, high], `least` or longer, that no interval covers."""
     gaps = []
     reached = low
     for start, end in sorted(intervals):
         if start >= high:
             break
-        if start > reached:
+        if start - reached >= least and start > reached:
             gaps.append([reached, start])
         reached = max(reached, end)
-    if reached < high:
+    if high - reached >= least and high > reached:
         gaps.append([reached, high])
     return gaps
 
 
-def _find_gaps(rng: np.random.Generator) -> tuple[list[list[int]], int, int]:
+def _find_gaps(rng: np.random.Generator) -> tuple[list[list[int]], int, int, int]:
     low = integer(rng, 0, 8)
-    return spans(rng, 20, 4), low, low + integer(rng, 0, 14)
+    return spans(rng, 20, 4), low, low + integer(rng, 0, 14), integer(rng, 0, 4)
 
 
 def intersect(left: list[list[int]], right: list[list[int]]) -> list[list[int]]:
@@ -127,7 +129,9 @@ def _subtract(rng: np.random.Generator) -> tuple[list[int], list[list[int]]]:
 
 
 def first_free_slot(busy: list[list[int]], length: int, opening: int, closing: int) -> int:
-    """Return the earliest start of a free slot of `length` in opening hours, or -1."""
+    """Return the earliest start of a free slot of `length` (1 or more) in opening hours, or -1."""
+    if length < 1:
+        return -1
     start = opening
     for begin, end in sorted(busy):
         if begin - start >= length:
@@ -140,7 +144,7 @@ def first_free_slot(busy: list[list[int]], length: int, opening: int, closing: i
 
 def _first_free_slot(rng: np.random.Generator) -> tuple[list[list[int]], int, int, int]:
     opening = integer(rng, 0, 6)
-    return spans(rng, 16, 4), integer(rng, 1, 6), opening, opening + integer(rng, 4, 14)
+    return spans(rng, 16, 4), integer(rng, 0, 6), opening, opening + integer(rng, 4, 14)
 
 
 def count_inside(points: list[int], intervals: list[list[int]], least: int) -> int:

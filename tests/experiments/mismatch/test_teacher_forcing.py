@@ -14,7 +14,6 @@ from sim2live.experiments.mismatch.teacher_forcing import (
     compare_reactions,
     views,
 )
-from sim2live.experiments.mismatch.two_sample import two_sample_test
 from sim2live.experiments.mismatch.verdicts import Verdict
 from sim2live.simulators import (
     LABELS,
@@ -26,6 +25,7 @@ from sim2live.simulators import (
     User,
     UserView,
 )
+from sim2live.simulators.panel import Panel
 from sim2live.trajectory import (
     Message,
     Reaction,
@@ -81,19 +81,24 @@ def play(user: User, rng: np.random.Generator, name: str, max_turns: int = 16) -
             log.extra["views"].append(user.reaction_probabilities(view))
         turn.reactions = user.react(view, rng)
         clock_s += 1
-        pending = []
-        for reaction in turn.reactions:
-            if reaction.kind not in ("undo", "persist") and reaction.time_s is not None:
-                clock_s = max(clock_s, reaction.time_s)
-            if reaction.kind in ("reject", "steer", "follow_up"):
-                pending.append(Message.of("user", reaction.text))
-            if reaction.kind == "answer":
-                result.text = reaction.text
+        clock_s, pending = hear(turn, clock_s)
         turn.end_s = clock_s
         kinds = {reaction.kind for reaction in turn.reactions}
         if "leave" in kinds or (tool == "submit" and "reject" not in kinds):
             break
     return log
+
+
+def hear(turn: Turn, clock_s: float) -> tuple[float, list[Message]]:
+    pending = []
+    for reaction in turn.reactions:
+        if reaction.kind not in ("undo", "persist") and reaction.time_s is not None:
+            clock_s = max(clock_s, reaction.time_s)
+        if reaction.kind in ("reject", "steer", "follow_up"):
+            pending.append(Message.of("user", reaction.text))
+        if reaction.kind == "answer":
+            turn.results[0].text = reaction.text
+    return clock_s, pending
 
 
 def backstage(log: Trajectory) -> Backstage:
@@ -138,7 +143,7 @@ def test_logs_of_the_same_people_match() -> None:
     found = compare(record(make, seed=1, num_users=60), make)
     lines = by_kind(found)
     assert {line.verdict for line in found.lines} <= {Verdict.MATCH, Verdict.INCONCLUSIVE}
-    for kind in ("accept", "reject", "leave", "steer", "follow_up"):
+    for kind in ("accept", "reject", "leave", "interrupt"):
         assert lines[kind].verdict is Verdict.MATCH, lines[kind]
         assert abs(lines[kind].difference or 1) < 0.03
         assert (lines[kind].real_rate or 0) > 0.01
@@ -155,7 +160,10 @@ def test_other_people_do_not_match_and_the_difference_has_the_right_sign() -> No
     assert lines["leave"].verdict is Verdict.MISMATCH
     assert (lines["leave"].high or 0) < 0  # the easy mode hardly ever leaves
     assert (lines["leave"].q_value or 1) <= 0.05
-    assert (lines["leave"].log_loss or 0) > (lines["leave"].base_log_loss or 9)
+    truth = by_kind(compare(logs, people("hurried")))["leave"]
+    assert (lines["leave"].log_loss or 0) > 1.2 * (truth.log_loss or 9)
+    assert (lines["leave"].brier or 0) > 1.2 * (truth.brier or 9)
+    assert (lines["leave"].ece or 0) > 2 * (truth.ece or 9)
     assert found.two_sample.verdict is Verdict.MISMATCH
     assert (found.two_sample.auc or 0) > 0.53
     assert any("leave" in name for name, _ in found.two_sample.features)
@@ -164,20 +172,28 @@ def test_other_people_do_not_match_and_the_difference_has_the_right_sign() -> No
 def test_false_mismatches_are_rare_over_seeds() -> None:
     make = people("strict")
     wrong_lines = wrong_tests = 0
-    seeds = range(20)
-    for seed in seeds:
-        found = compare(record(make, seed=seed, num_users=24, sessions_each=3), make, seed=seed)
+    for seed in range(8):
+        found = compare(record(make, seed=seed, num_users=16, sessions_each=3), make, seed=seed)
         wrong_lines += any(line.verdict is Verdict.MISMATCH for line in found.lines)
         wrong_tests += found.two_sample.verdict is Verdict.MISMATCH
-    # 20 runs at 5%: more than 4 happen with probability 0.003.
-    assert wrong_lines <= 4
-    assert wrong_tests <= 4
+        assert found.two_sample.verdict is not Verdict.NOT_IDENTIFIABLE
+    # 8 runs at 5%: more than 2 happen with probability 0.006.
+    assert wrong_lines <= 2
+    assert wrong_tests <= 2
 
 
-def test_a_varied_population_is_recognised_as_itself() -> None:
+def test_a_varied_population_is_recognised_as_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Impatient people are gone by turn ten; who compares blindly would call that a mismatch."""
     make = Population({"hurried": 1, "lenient_late": 1}, num_users=1000, spread=0.5).sample_user
-    found = compare(record(make, seed=3, num_users=80), make)
+    logs = record(make, seed=3, num_users=50)
+    found = compare(logs, make)
+    with monkeypatch.context() as patch:
+        patch.setattr(Panel, "learn", lambda self, real, observable: None)
+        blind = compare(logs, make)
+    for kind in ("leave", "interrupt"):
+        fair, unfair = by_kind(found)[kind], by_kind(blind)[kind]
+        assert abs(fair.difference or 1) < 0.5 * abs(unfair.difference or 0)
+        assert (fair.log_loss or 9) < (unfair.log_loss or 0)
     assert not [line for line in found.lines if line.verdict is Verdict.MISMATCH]
     assert found.two_sample.verdict is Verdict.INCONCLUSIVE
 
@@ -187,8 +203,22 @@ def test_one_trait_alone_is_found_where_it_shows() -> None:
     lines = by_kind(compare(logs, people("expert", late_discovery=0.0, review_depth=0.2)))
     assert lines["undo"].verdict is Verdict.MISMATCH
     assert (lines["undo"].difference or 0) < -0.03
-    assert lines["steer"].verdict is not Verdict.MISMATCH
+    assert all(lines[k].verdict is not Verdict.MISMATCH for k in ("steer", "leave", "answer"))
     assert lines["reject"].verdict is Verdict.MATCH
+    assert lines["undo"].margin is not None and lines["undo"].margin < 0.05
+
+
+def test_a_rare_reaction_that_the_simulation_never_shows_is_no_match() -> None:
+    logs = record(people("default"), seed=4, num_users=60, sessions_each=3)
+    rng = np.random.default_rng(0)
+    for log in logs:
+        for turn in log.turns:
+            if rng.random() < 0.03:
+                turn.reactions.append(Reaction(kind=ReactionKind.EDIT, turn=0))
+    lines = by_kind(compare(logs, people("default")))
+    assert lines["edit"].verdict is Verdict.MISMATCH
+    assert lines["rewind"].verdict is Verdict.INCONCLUSIVE
+    assert "neither side" in lines["rewind"].reason
 
 
 def test_what_the_log_cannot_show_is_not_identifiable_rather_than_zero() -> None:
@@ -344,41 +374,6 @@ def test_nothing_to_compare_is_said_not_raised() -> None:
 def test_bad_arguments_are_refused(rest: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match="draws"):
         compare_reactions([], people("default"), seed=0, **rest)  # type: ignore[arg-type]
-
-
-def test_users_who_differ_from_each_other_do_not_fool_the_two_sample_test() -> None:
-    """Both sides have a rate per user; exchanging single views would call that a difference."""
-    rng = np.random.default_rng(0)
-    users = np.repeat(np.arange(20), 20)
-    found = 0
-    for _ in range(40):
-        sides = [(rng.random(400) < rng.beta(0.3, 0.3, 20)[users]).astype(float) for _ in range(2)]
-        result = two_sample_test(
-            sides[0][:, None],
-            sides[1][:, None],
-            np.zeros((400, 1)),
-            users,
-            labels=["a"],
-            context_names=["c"],
-            rng=rng,
-            permutations=99,
-        )
-        found += result.verdict is Verdict.MISMATCH
-    assert found <= 6  # 40 tests at 5%: more than 6 happen with probability 0.003
-
-
-def test_the_two_sample_test_sees_a_conditional_difference() -> None:
-    """Equal rates on both sides, but the real people react in one context, the others elsewhere."""
-    rng = np.random.default_rng(1)
-    users, context = np.repeat(np.arange(20), 20), rng.choice([0.0, 1.0], (400, 1))
-    real = (rng.random((400, 1)) < 0.2 + 0.4 * context).astype(float)
-    simulated = (rng.random((400, 1)) < 0.6 - 0.4 * context).astype(float)
-    result = two_sample_test(
-        real, simulated, context, users, labels=["a"], context_names=["c"], rng=rng
-    )
-    assert result.verdict is Verdict.MISMATCH
-    assert result.features[0][0] == "a x c"
-    assert result.features[0][1] > 0
 
 
 DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "trajectories"
