@@ -82,13 +82,19 @@ def plain_module(spec: FunctionSpec, *others: FunctionSpec, first: int = 0) -> s
     """
     _, docstring = FAMILIES[spec.family]
     order = [*others[:first], spec, *others[first:]]
-    imports = sorted({line for one in order for line in one.imports}, key=_import_order)
+    imports = _merge_imports({line for one in order for line in one.imports})
     head = f'"""{docstring}"""\n' + ("\n" + "\n".join(imports) + "\n" if imports else "")
     return head + "".join(f"\n\n{one.source}" for one in order)
 
 
-def _import_order(line: str) -> tuple[bool, str]:
-    return line.startswith("from"), line
+def _merge_imports(lines: set[str]) -> list[str]:
+    """Sort imports as people do: `import` lines first, one `from` line for each module."""
+    names: dict[str, list[str]] = {}
+    for line in sorted(line for line in lines if line.startswith("from ")):
+        start, _, name = line.partition(" import ")
+        names.setdefault(start, []).append(name)
+    merged = [f"{start} import {', '.join(bound)}" for start, bound in names.items()]
+    return sorted(line for line in lines if line.startswith("import ")) + merged
 
 
 @lru_cache(maxsize=256)

@@ -305,7 +305,11 @@ def _unary_op(node: ast.UnaryOp, text: _Text) -> Iterator[_Site]:
         yield "constant_down", start, end, str(size + 1)
 
 
-_NEEDS_PARENTHESES = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
+# These need parentheses after `not` and also in some places without it: no exact way back.
+_NOT_NEGATABLE = (
+    *(ast.Constant, ast.JoinedStr, ast.IfExp, ast.Lambda, ast.NamedExpr),
+    *(ast.Yield, ast.YieldFrom),
+)
 _TRUTH_CALLS = {"any", "all", "isinstance", "bool"}
 
 
@@ -316,7 +320,7 @@ def _negation(test: ast.expr, text: _Text, *, is_returned: bool = False) -> Iter
     if not _is_negatable(inner) or (is_returned and not _is_truth_value(inner)):
         return
     plain = text.of(inner)
-    negated = f"not ({plain})" if isinstance(inner, _NEEDS_PARENTHESES) else f"not {plain}"
+    negated = f"not ({plain})" if isinstance(inner, ast.BoolOp) else f"not {plain}"
     start, end = text.start(test), text.end(test)
     if not is_negated:
         yield "negate", start, end, negated
@@ -329,7 +333,7 @@ def _is_negatable(inner: ast.expr) -> bool:
         # `not a == b` is what `equality` makes of it: not a second way to say the same.
         return len(inner.ops) > 1 or isinstance(inner.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
     is_not = isinstance(inner, ast.UnaryOp) and isinstance(inner.op, ast.Not)
-    return not isinstance(inner, ast.Constant | ast.JoinedStr) and not is_not
+    return not isinstance(inner, _NOT_NEGATABLE) and not is_not
 
 
 def _is_truth_value(inner: ast.expr) -> bool:
