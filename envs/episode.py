@@ -104,6 +104,7 @@ class Episode:
             ambiguity=task.ambiguity,
             instruction=request,
             files_before=dict(task.files),
+            # On submission `trials` is added: what the person saw on trying the work.
             extra={
                 "task": {
                     "module_path": task.module_path,
@@ -238,6 +239,8 @@ class Episode:
         if is_submitted:
             grade = self.computer.grade(self.task)
             self.trajectory.outcome, trial = grade.outcome, grade.trial
+            seen = self.trajectory.extra.setdefault("trials", {})
+            seen[str(len(self.trajectory.turns) - 1)] = [trial.num_tried, trial.num_wrong]
         self._let_user_react(turn, questions[-1] if questions else None, is_submitted, trial)
         self._settle(turn, is_submitted)
 

@@ -31,7 +31,7 @@ from ..agents.skill_policy import SkillPolicy
 from ..agents.sources import WorldSource, evaluate
 from ..envs.sandbox import make_sandbox
 from ..envs.sandbox_computer import SandboxComputer
-from ..envs.skill_features import NUM_FEATURES
+from ..envs.skill_features import NUM_FEATURES, PRIOR
 from ..envs.tasks import TaskSampler
 from ..envs.tasks.base import Task
 from ..errors import ConfigError
@@ -93,7 +93,7 @@ def run_demo(config: DemoConfig, console: Console) -> dict[str, Any]:
         }
         traffic = StandInTraffic(sandbox=config.sandbox, seed=config.seed)
         stack.callback(traffic.close)
-        policy = SkillPolicy(NUM_FEATURES, seed=config.seed)
+        policy = SkillPolicy(NUM_FEATURES, prior=PRIOR, seed=config.seed)
         before, after = _simulate(config, policy, worlds["ss"], log, show)
         study = _measure(config, policy, worlds, traffic, show)
         cycles = _cycle(config, policy, worlds["ss"], traffic, log, show)

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..agents.base import Policy, Source
-from ..agents.learner import LearnerConfig, PolicyGradientLearner
+from ..agents.learner import PolicyGradientLearner
+from ..agents.learner_config import LearnerConfig
 from ..agents.loop import StepReport, has_invalid_call, train
 from ..errors import ConfigError
 from ..hack_detectors.accounting import SampleAccounting

@@ -9,7 +9,7 @@ from typing import Any
 from ..agents.checkpoint import load as load_checkpoint
 from ..agents.skill_policy import SkillPolicy
 from ..envs.replay import ReplayEnv
-from ..envs.skill_features import NUM_FEATURES, skill_features
+from ..envs.skill_features import NUM_FEATURES, PRIOR, skill_features
 from ..envs.skill_state import skill_state
 from ..envs.skills import SKILLS, expand
 from ..errors import ConfigError
@@ -84,7 +84,7 @@ def _replay(env: ReplayEnv, logged: Trajectory, propose: Propose | None) -> dict
 
 
 def _policy_proposer(checkpoint: Path) -> Propose:
-    policy = SkillPolicy(NUM_FEATURES, seed=0)
+    policy = SkillPolicy(NUM_FEATURES, prior=PRIOR, seed=0)
     policy.load_state_dict(load_checkpoint(checkpoint)["policy"])
 
     def propose(logged: Trajectory, index: int) -> str | None:

@@ -11,12 +11,13 @@ from typing import Any
 from ..agents.base import Source
 from ..agents.checkpoint import load as load_checkpoint
 from ..agents.checkpoint import save as save_checkpoint
-from ..agents.learner import LearnerConfig, PolicyGradientLearner
+from ..agents.learner import PolicyGradientLearner
+from ..agents.learner_config import LearnerConfig
 from ..agents.loop import StepReport, train
 from ..agents.rollout import Rollout
 from ..agents.run_log import RunLog
 from ..agents.sources import MixedSource, WorldSource, evaluate
-from ..envs.skill_features import NUM_FEATURES
+from ..envs.skill_features import NUM_FEATURES, PRIOR
 from ..envs.tasks import TaskSampler
 from ..errors import ConfigError, unknown_name
 from ..hack_detectors import load_detectors, load_monitors
@@ -132,7 +133,7 @@ def make_policy(config: TrainConfig) -> Any:
     if config.policy == "skills":
         from ..agents.skill_policy import SkillPolicy
 
-        return SkillPolicy(NUM_FEATURES, seed=config.seed)
+        return SkillPolicy(NUM_FEATURES, prior=PRIOR, seed=config.seed)
     kind, _, path = config.policy.partition(":")
     if kind == "hf" and path:
         from ..agents.hf_policy import TransformersPolicy

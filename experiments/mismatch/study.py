@@ -23,7 +23,7 @@ from ...agents.sources import WorldSource
 from ...envs.repair import MakeUser
 from ...envs.sandbox import make_sandbox
 from ...envs.sandbox_computer import SandboxComputer
-from ...envs.skill_features import NUM_FEATURES
+from ...envs.skill_features import NUM_FEATURES, PRIOR
 from ...envs.tasks import TaskSampler
 from ...envs.tasks.base import Task
 from ...errors import ConfigError
@@ -133,7 +133,9 @@ def study_worlds(
     return Study(
         attribution=attribution,
         hybrid=_check_hybrids(policy, sim, live, hybrids, config) if hybrids else None,
-        reactions=compare_reactions(live, _simulated_user, seed=seed, draws=16),
+        reactions=compare_reactions(
+            live, make_user, seed=seed, draws=16, backstage=traffic.backstage
+        ),
         minimum_detectable=gap.minimum_detectable,
         num_errors=lost_sim + lost_live,
         live=live,
@@ -180,10 +182,6 @@ def _check_hybrids(
 def _values(trajectories: Sequence[Trajectory]) -> tuple[list[float], list[str]]:
     played, _ = _without_errors(trajectories)
     return [sum(value_per_turn(t)) for t in played], [t.user_id or t.id for t in played]
-
-
-def _simulated_user(rng: np.random.Generator) -> Any:
-    return simulator_population().sample_user(rng)
 
 
 def study_rows(study: Study, live_name: str) -> dict[str, Any]:
@@ -263,7 +261,7 @@ def study_stand_in(
             f"--sim {sim}: against the stand-in the simulator's own population (`default`) is "
             "measured; other personas can be compared with real logs (--logs STORE)"
         )
-    policy = SkillPolicy(NUM_FEATURES, seed=seed)
+    policy = SkillPolicy(NUM_FEATURES, prior=PRIOR, seed=seed)
     if checkpoint is not None:
         policy.load_state_dict(load_checkpoint(checkpoint)["policy"])
     traffic = StandInTraffic(sandbox=sandbox, seed=seed)

@@ -7,9 +7,7 @@ from sim2live.trajectory import ToolCall
 
 
 def write():
-    return ToolCall(
-        id="c", name="write_file", arguments={"path": "clamping.py", "text": REFERENCE}
-    )
+    return ToolCall(id="c", name="write_file", arguments={"path": "clamping.py", "text": REFERENCE})
 
 
 def results(probability, n, seed=0):
