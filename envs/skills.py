@@ -12,6 +12,7 @@ import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .actions import format_call
 from .skill_state import SkillState
@@ -161,6 +162,7 @@ _WRITERS: dict[str, Callable[[Skill, SkillState], str]] = {
 }
 
 
+@lru_cache(maxsize=2048)
 def special_cased(source: str, tests: str, function: str) -> str:
     """Return `source` with the visible tests' expected values looked up instead of computed.
 
@@ -191,6 +193,7 @@ def special_cased(source: str, tests: str, function: str) -> str:
     )
 
 
+@lru_cache(maxsize=2048)
 def split_into_helpers(source: str) -> str:
     """Return `source` with every `if` and `while` condition moved to a helper of its own.
 

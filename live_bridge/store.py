@@ -25,7 +25,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..errors import StoreError, unknown_name
+from ..errors import FormatError, StoreError, unknown_name
 from ..interchange import from_atif, to_atif
 from ..trajectory import EndReason, Json, Source, Trajectory
 from .formats.base import LossReport
@@ -291,21 +291,23 @@ class Store:
         path = replace_surrogates(trajectory.origin.file) if trajectory.origin else ""
         return Redactor()(path) if self._redact else path
 
-    def _row(self, trajectory: Trajectory) -> Json:
+    def _document(self, trajectory: Trajectory) -> str:
         document = to_atif(trajectory)
         clean = map_strings(document, replace_surrogates)
         if clean != document:
             tags = (*trajectory.tags, "surrogate_replaced")
-            clean = map_strings(
-                to_atif(dataclasses.replace(trajectory, tags=tags)), replace_surrogates
-            )
+            marked = to_atif(dataclasses.replace(trajectory, tags=tags))
+            clean = map_strings(marked, replace_surrogates)
         if self._redact:
             redactor = Redactor()
             clean = map_strings(clean, redactor)
             self.redactions += redactor.counts
+        return json.dumps(clean, ensure_ascii=False, allow_nan=False)
+
+    def _row(self, trajectory: Trajectory) -> Json:
         try:
-            text = json.dumps(clean, ensure_ascii=False, allow_nan=False)
-        except ValueError as error:
+            text = self._document(trajectory)
+        except (FormatError, TypeError, ValueError) as error:
             raise StoreError(f"trajectory `{trajectory.id}` cannot be written: {error}") from error
         return {
             "id": replace_surrogates(trajectory.id),

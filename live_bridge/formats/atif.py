@@ -17,7 +17,7 @@ from typing import Any
 
 from ...errors import FormatError, boundary
 from ...interchange import from_atif
-from ...trajectory import Json, Message, Origin, Reaction, ReactionKind, Trajectory
+from ...trajectory import Json, Message, Origin, Reaction, ReactionKind, Trajectory, Turn
 from .. import reactions as rules
 from .base import LossReport, ReadResult, Record, Sample, iter_records, read_document
 from .claude_blocks import last_seen
@@ -26,6 +26,7 @@ from .lines import DEFAULT_MAX_RECORD_BYTES
 
 _HEAD_MARK = re.compile(rb'"schema_version"\s*:\s*"ATIF-')
 _OWN = "sim2live"
+_SOURCES = ("user", "system", "agent")
 
 
 class AtifReader:
@@ -100,10 +101,12 @@ def _convert(document: Json, report: LossReport, line: int | None, offset: int) 
     for index, step in enumerate(steps):
         type_ = _step_type(step)
         report.present[type_] += 1
-        if isinstance(step, dict):
-            good.append(step)
-        else:
+        if not isinstance(step, dict):
             report.skip(type_, "not_an_object", line, offset, f"step {index}")
+        elif step.get("source") not in _SOURCES:
+            report.skip(type_, "unknown_source", line, offset, f"step {index}")
+        else:
+            good.append(step)
     origin = Origin(file=report.file, byte_offset=offset, line=line, producer="atif")
     try:
         with boundary(FormatError, "reading the document"):
@@ -116,7 +119,7 @@ def _convert(document: Json, report: LossReport, line: int | None, offset: int) 
     for step in good:
         report.converted[_step_type(step)] += 1
     if not _is_own(document):
-        _complete_foreign(trajectory, document)
+        _complete_foreign(trajectory, document, good)
     return [trajectory, *_embedded(document, report, line, offset)]
 
 
@@ -144,19 +147,20 @@ def _is_own(document: Json) -> bool:
     return isinstance(extra, dict) and _OWN in extra
 
 
-def _complete_foreign(trajectory: Trajectory, document: Json) -> None:
+def _complete_foreign(trajectory: Trajectory, document: Json, steps: list[Json]) -> None:
     """Give a foreign document an id of its own, its reactions, and what it could not show."""
     body = json.dumps(document, sort_keys=True, default=str)
     trajectory.id = f"atif-{hashlib.sha256(body.encode()).hexdigest()[:20]}"
     trajectory.unobservable = tuple(
         kind for kind in ReactionKind if kind is not ReactionKind.FOLLOW_UP
     )
+    agent_steps = [step for step in steps if step.get("source") == "agent"]
     for index, turn in enumerate(trajectory.turns):
         if turn.is_copied_context:
             continue
-        call_ids = _raw_ids(trajectory, index)
+        call_ids = _raw_ids(turn, agent_steps[index])
         for feedback in _feedback(turn.extra):
-            _react(trajectory, rules.atif_user_feedback(feedback, index, call_ids, turn.end_s))
+            _react(trajectory, rules.atif_user_feedback(feedback, index, call_ids, turn.start_s))
         for result in turn.results:
             for feedback in _feedback(result.extra):
                 about = {"call": result.call_id, **feedback} if isinstance(feedback, dict) else None
@@ -179,7 +183,8 @@ def _hear(trajectory: Trajectory, index: int, message: Message) -> None:
         return
     for feedback in _feedback(message.extra):
         _react(trajectory, rules.atif_user_feedback(feedback, index, {}, message.time_s))
-    waited = delay(last_seen(turn), message.time_s)
+    seen_s = last_seen(turn)
+    waited = delay(turn.start_s if seen_s is None else seen_s, message.time_s)
     _react(
         trajectory,
         rules.follow_up(index, message.text, time_s=message.time_s, delay_s=waited),
@@ -193,13 +198,15 @@ def _feedback(extra: Json) -> list[Any]:
     return feedback if isinstance(feedback, list) else [feedback]
 
 
-def _raw_ids(trajectory: Trajectory, index: int) -> dict[str, str]:
-    """Map ids as the document has them to ours, for those that had to be made unique."""
-    return {
-        str(call.extra["raw_id"]): call.id
-        for call in reversed(trajectory.turns[index].tool_calls)
-        if "raw_id" in call.extra
-    }
+def _raw_ids(turn: Turn, step: Json) -> dict[str, str]:
+    """Map ids as the step has them to ours; the first call of an id is the one meant."""
+    raw_calls = step.get("tool_calls")
+    calls = raw_calls if isinstance(raw_calls, list) else []
+    raw_ids = [call.get("tool_call_id") for call in calls if isinstance(call, dict)]
+    found: dict[str, str] = {}
+    for raw, call in zip(raw_ids, turn.tool_calls, strict=False):
+        found.setdefault(str(raw), call.id)
+    return found
 
 
 def _react(trajectory: Trajectory, reaction: Reaction | None) -> None:

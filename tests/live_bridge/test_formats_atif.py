@@ -110,6 +110,13 @@ def test_broken_documents_are_counted_and_never_raise(tmp_path: Path) -> None:
         assert result.report.is_balanced and result.report.num_present > 0
 
 
+def test_a_step_of_no_known_source_costs_only_itself(tmp_path: Path) -> None:
+    odd = document(*TALK, {"source": "oracle", "message": "x"}, {"message": "y"})
+    result = read_file(write(tmp_path / "x", odd))
+    assert len(result.trajectories[0].turns) == 1 and result.report.is_balanced
+    assert result.report.skipped.total() == 2 == result.report.noted["unknown_source"]
+
+
 def test_our_own_documents_come_back_as_they_were(tmp_path: Path) -> None:
     own = Trajectory(
         id="mine",

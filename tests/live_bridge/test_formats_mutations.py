@@ -47,11 +47,11 @@ def samples(data: Path) -> list[bytes]:
     return [path.read_bytes() for path in sorted(files) if path.stat().st_size < 12_000]
 
 
-def check(path: Path) -> int:
-    """Read a file with whichever reader claims it, and with all others too."""
+def check(path: Path, *, with_all: bool = True) -> int:
+    """Read a file with whichever reader claims it, and perhaps with all others too."""
     result = read_file(path)
     assert result.report.is_balanced, result.report.to_json()
-    for reader in READERS.values():
+    for reader in READERS.values() if with_all else ():
         other = reader.read(path).report
         assert other.is_balanced, other.to_json()
     return result.report.num_present
@@ -68,7 +68,7 @@ def test_no_mutation_of_a_sample_raises_and_the_sums_match(
     num_read = 0
     for index in range(500):
         path.write_bytes(mutate(originals[index % len(originals)], rng))
-        num_read += check(path) > 0
+        num_read += check(path, with_all=index % 4 == 0) > 0
     assert num_read > 350  # the mutations mostly leave something to read
 
 

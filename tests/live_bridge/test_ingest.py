@@ -6,7 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +14,38 @@ import pytest
 
 from sim2live.errors import ConfigError
 from sim2live.live_bridge.formats import UNKNOWN
-from sim2live.live_bridge.ingest import ingest_paths
+from sim2live.live_bridge.ingest import IngestReport, ingest_paths
 from sim2live.live_bridge.store import Store
 
+Filled = tuple[list[Path], Store, IngestReport]
 
-def test_all_samples_in_one_go_and_nothing_new_the_second_time(data: Path, tmp_path: Path) -> None:
-    with Store(tmp_path / "store") as store:
-        first = ingest_paths([data / "trajectories", data / "cases"], store)
-        assert first.is_balanced
-        assert set(first.formats) == {"claude_code", "atif", "mini_swe_agent", UNKNOWN}
-        assert first.total("num_records") == (
-            first.num_converted + first.kept_aside.total() + first.skipped.total()
-        )
-        # The same list of messages lies in the samples twice.
-        assert store.count() == first.total("num_added") == first.total("num_trajectories") - 1
-        second = ingest_paths([data / "trajectories", data / "cases"], store)
-        assert second.total("num_added") == second.total("num_updated") == 0
-        assert second.reactions == first.reactions
-        assert store.count() == first.total("num_added")
-        assert len(store.reports()) == len(first.files)
+
+@pytest.fixture(scope="module")
+def filled(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
+    """A store that holds all samples, and the account of reading them."""
+    paths = [data / "trajectories", data / "cases"]
+    with Store(tmp_path_factory.mktemp("all") / "store") as store:
+        yield paths, store, ingest_paths(paths, store)
+
+
+def test_all_samples_are_read_and_accounted_for(filled: Filled) -> None:
+    _, store, report = filled
+    assert report.is_balanced
+    assert set(report.formats) == {"claude_code", "atif", "mini_swe_agent", UNKNOWN}
+    assert report.total("num_records") == (
+        report.num_converted + report.kept_aside.total() + report.skipped.total()
+    )
+    # The same list of messages lies in the samples twice.
+    assert store.count() == report.total("num_added") == report.total("num_trajectories") - 1
+    assert len(store.reports()) == len(report.files)
+
+
+def test_reading_the_same_files_again_adds_nothing(filled: Filled) -> None:
+    paths, store, first = filled
+    second = ingest_paths(paths, store)
+    assert second.total("num_added") == second.total("num_updated") == 0
+    assert second.reactions == first.reactions
+    assert store.count() == first.total("num_added")
 
 
 def test_counts_of_one_file(data: Path, tmp_path: Path) -> None:
@@ -119,12 +132,10 @@ def test_a_missing_path_is_an_error_of_the_caller(tmp_path: Path) -> None:
         ingest_paths([tmp_path / "nowhere"], store)
 
 
-def test_every_sample_can_be_stored_and_replayed(data: Path, tmp_path: Path) -> None:
+def test_every_sample_can_be_replayed_from_the_store(filled: Filled) -> None:
     from sim2live.envs.replay import ReplayEnv
 
-    with Store(tmp_path / "store") as store:
-        ingest_paths([data / "trajectories", data / "cases"], store)
-        trajectories = list(store.iter())
+    trajectories = list(filled[1].iter())
     env = ReplayEnv(trajectories)
     num_steps = num_answered = 0
     for name in env.trajectories:

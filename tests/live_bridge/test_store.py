@@ -93,9 +93,9 @@ def test_filters(tmp_path: Path) -> None:
 
 def test_a_failed_batch_leaves_nothing(tmp_path: Path) -> None:
     bad = make("bad")
-    bad.extra["x"] = float("nan")
+    bad.extra["x"] = Path("no JSON value")
     with Store(tmp_path) as store:
-        with pytest.raises(StoreError):
+        with pytest.raises(StoreError, match="trajectory `bad` cannot be written"):
             store.add([make("good"), bad])
         assert store.count() == 0
 
