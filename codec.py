@@ -2,7 +2,11 @@
 
 Covers what `trajectory.py` is made of: optional and nested dataclasses, enums, lists, tuples,
 dictionaries with string keys, text (lone surrogates included), numbers (infinities and NaN
-included). Arrays are not covered; fields that hold them are left out by their `repr=False`.
+included), and any JSON value where the annotation is `Any`. Arrays are not covered; fields that
+hold them are left out by their `repr=False`.
+
+A number that JSON has no notation for is written `{"$float": "nan"}`; an object that happens to
+have that one key is written `{"$float": [value]}`, so that neither is taken for the other.
 """
 
 from __future__ import annotations
@@ -36,7 +40,8 @@ def encode(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [encode(item) for item in value]
     if isinstance(value, Mapping):
-        return {key: encode(item) for key, item in value.items()}
+        items = {key: encode(item) for key, item in value.items()}
+        return {_FLOAT: list(items.values())} if set(items) == {_FLOAT} else items
     return value
 
 
@@ -52,7 +57,7 @@ def decode(kind: Any, value: Any) -> Any:
     """
     try:
         return _decode(kind, value)
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
         raise FormatError(f"expected {kind}, got {str(value)[:80]!r} ({error})") from error
 
 
@@ -62,13 +67,15 @@ def written_fields(cls: type) -> tuple[dataclasses.Field[Any], ...]:
 
 
 def is_default(field: dataclasses.Field[Any], value: Any) -> bool:
-    """Say whether a field holds its default (to the letter: 0 is not False, nor 0.0)."""
+    """Say whether a field holds its default (to the letter: 0 is not False, nor 0.0 or -0.0)."""
     if field.default is not dataclasses.MISSING:
         default = field.default
     elif field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()
     else:
         return False
+    if isinstance(value, float) and isinstance(default, float):
+        return value.hex() == default.hex()
     return type(default) is type(value) and bool(default == value)
 
 
@@ -79,14 +86,31 @@ def hints(cls: type) -> dict[str, Any]:
 
 
 def _decode(kind: Any, value: Any) -> Any:
-    if isinstance(value, dict) and set(value) == {_FLOAT}:
-        return float(value[_FLOAT])
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return None if value is None else _decode(arguments[0], value)
+    if isinstance(value, dict) and set(value) == {_FLOAT}:
+        inner = value[_FLOAT]
+        if not isinstance(inner, list):
+            return _number(kind, inner)
+        (value,) = [{_FLOAT: item} for item in inner]
+    if kind is Any:
+        return _decode_any(value)
     if origin is not None:
         return _decode_container(origin, arguments, value)
     return _decode_one(kind, value)
+
+
+def _number(kind: Any, text: Any) -> float:
+    if kind not in (Any, float):
+        raise TypeError("a number stands where none belongs")
+    return float(text)
+
+
+def _decode_any(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _decode(Any, item) for key, item in value.items()}
+    return [_decode(Any, item) for item in value] if isinstance(value, list) else value
 
 
 def _decode_container(origin: Any, arguments: tuple[Any, ...], value: Any) -> Any:

@@ -11,7 +11,10 @@ would not give the document back (images, further metrics, times in another nota
 do not know), the original is kept verbatim under the piece's `extra["atif_original"]` and used when
 it is written. Keys of `extra` in `RESERVED` belong to this module.
 
-Lone surrogates and numbers that are not finite survive: JSON is written in ASCII with escapes.
+Lone surrogates survive, since JSON is written in ASCII with escapes (a high one directly before a
+low one is read as the one character that they spell); so do numbers that are not finite, which
+strict JSON cannot write: they are null in plain ATIF and named in our part. (Where a foreign
+document held such a number, it stands in the original as it stood there.)
 
 Reference: ATIF is described in Harbor's RFC 0001 (trajectory format).
 """
@@ -55,6 +58,7 @@ ORIGINAL, CALL_ID, SHAPE, AMBIGUOUS = (
     "atif_shape",
     "atif_ambiguous",
 )
+_SHADOWED = "$extra"  # in our part: an `extra` of the original that had no room beside it
 RESERVED = frozenset({OWN, ORIGINAL, CALL_ID, SHAPE, AMBIGUOUS})
 """Keys of `extra` that say how a foreign document was written; never write to them yourself."""
 
@@ -69,10 +73,8 @@ def to_atif(trajectory: Trajectory) -> Json:
         steps += [_write_message(message, has_times) for message in turn.observation]
         steps.append(_write_turn(turn, has_times))
     steps += [_write_message(message, has_times) for message in trajectory.closing]
-    document = _write(trajectory, _plain_root, _read_root, ("turns", "closing"))
-    own = document.get("extra", {}).get(OWN)
-    if own is not None:
-        document["extra"][OWN] = {"schema_version": SCHEMA_VERSION, **own}
+    head = {"schema_version": SCHEMA_VERSION}
+    document = _write(trajectory, _plain_root, _read_root, ("turns", "closing"), head)
     document["steps"] = [{"step_id": number, **step} for number, step in enumerate(steps, 1)]
     return document
 
@@ -91,17 +93,30 @@ def from_atif(document: Json, *, origin: Origin | None = None) -> Trajectory:
     Raises:
         FormatError: it is not an ATIF document, or written by a newer sim2live.
     """
+    try:
+        trajectory = _from_atif(document)
+    except RecursionError as error:
+        raise FormatError("not an ATIF document: values are nested too deeply to read") from error
+    if origin is not None:
+        trajectory.origin = origin
+    return trajectory
+
+
+def _from_atif(document: Json) -> Trajectory:
     steps = document.get("steps") if isinstance(document, dict) else None
     if not isinstance(steps, list) or not isinstance(document.get("agent"), dict):
         raise FormatError("not an ATIF document: expected an object with `agent` and `steps`")
     header = {key: value for key, value in document.items() if key != "steps"}
     trajectory = _read(header, _read_root, _plain_root, ("turns", "closing"))
     waiting: list[Message] = []
+    named: list[list[Any]] = []
     for index, step in enumerate(steps):
         body = {key: value for key, value in _object(step, index).items() if key != "step_id"}
         source = body.get("source")
         if source == "agent":
             turn = _read_turn(body, index)
+            results = (body.get("observation") or {}).get("results") or []
+            named.append([result.get("source_call_id") for result in results])
             turn.observation, waiting = waiting, []
             trajectory.turns.append(turn)
         elif source in ("user", "system"):
@@ -111,9 +126,7 @@ def from_atif(document: Json, *, origin: Origin | None = None) -> Trajectory:
                 f"steps[{index}].source is {source!r}; expected `user`, `system` or `agent`"
             )
     trajectory.closing = waiting
-    _make_ids_unique(trajectory)
-    if origin is not None:
-        trajectory.origin = origin
+    _make_ids_unique(trajectory, named)
     return trajectory
 
 
@@ -188,8 +201,9 @@ def _write(
     plain: Callable[[Piece], Json],
     read: Callable[[Json], Piece],
     skip: tuple[str, ...] = (),
+    head: Json | None = None,
 ) -> Json:
-    """Write a piece plainly (or as its original) and add what that does not tell."""
+    """Write a piece plainly (or as its original) and add what that does not tell, after `head`."""
     kept = piece.extra.get(ORIGINAL)
     document = copy.deepcopy(kept) if isinstance(kept, dict) else plain(piece)
     seen = read(document)
@@ -201,7 +215,10 @@ def _write(
         if field.name not in skip and not _same(value, found):
             own[field.name] = encode(value)
     if own:
-        document["extra"] = {**(document.get("extra") or {}), OWN: own}
+        extra = document.get("extra")
+        if "extra" in document and (not isinstance(extra, dict) or not extra or OWN in extra):
+            own, extra = {_SHADOWED: extra, **own}, {}
+        document["extra"] = {**(extra or {}), OWN: {**(head or {}), **own}}
     return document
 
 
@@ -214,13 +231,16 @@ def _read(
     """Read a piece: the plain part, then our own fields; keep the original if it is needed."""
     base, own = _split_own(document)
     piece = read(base)
-    reserved: Json = {} if _same(plain(piece), base) else {ORIGINAL: copy.deepcopy(base)}
-    known = hints(type(piece))
+    is_plain = _same(plain(piece), base)
+    kinds = hints(type(piece))
+    known = {field.name for field in written_fields(type(piece))}.difference(skip)
     for name, value in own.items():
-        if name in skip or name not in known:
+        if name not in known:
             raise FormatError(f"`extra.{OWN}.{name}` is not a field of {type(piece).__name__}")
-        setattr(piece, name, decode(known[name], value))
-    piece.extra.update(reserved)
+        found = decode(kinds[name], value)
+        setattr(piece, name, _visible(found) if name == "extra" else found)
+    if not is_plain and not _same(plain(piece), base):
+        piece.extra[ORIGINAL] = copy.deepcopy(base)
     return piece
 
 
@@ -237,6 +257,8 @@ def _split_own(document: Json) -> tuple[Json, Json]:
             f"up to {SCHEMA_VERSION}; update sim2live"
         )
     base = {key: value for key, value in document.items() if key != "extra"}
+    if _SHADOWED in own:
+        return {**base, "extra": own.pop(_SHADOWED)}, own
     rest = {key: value for key, value in extra.items() if key != OWN}
     return ({**base, "extra": rest} if rest else base), own
 
@@ -247,7 +269,7 @@ def _visible(extra: Json) -> Json:
 
 def _with_extra(document: Json, extra: Json) -> Json:
     visible = _visible(extra)
-    return {**document, "extra": copy.deepcopy(visible)} if visible else document
+    return {**document, "extra": _strict(visible)} if visible else document
 
 
 def _read_extra(document: Json) -> Json:
@@ -285,7 +307,8 @@ def _plain_root(trajectory: Trajectory) -> Json:
 def _read_root(document: Json) -> Trajectory:
     session, own_id = _text(document.get("session_id")), _text(document.get("trajectory_id"))
     agent = document["agent"]
-    fallback = f"atif-{hashlib.sha256(dumps(document).encode()).hexdigest()[:16]}"
+    content = json.dumps(document, sort_keys=True).encode()
+    fallback = f"atif-{hashlib.sha256(content).hexdigest()[:16]}"
     return Trajectory(
         id=own_id or session or fallback,
         task_id=UNKNOWN_TASK,
@@ -443,16 +466,16 @@ def _plain_call(call: ToolCall) -> Json:
     document: Json = {
         "tool_call_id": call.id,
         "function_name": call.name,
-        "arguments": copy.deepcopy(call.arguments) if call.arguments is not None else {},
+        "arguments": _strict(call.arguments) if call.arguments is not None else {},
     }
     return _with_extra(document, call.extra)
 
 
 def _read_call(document: Json) -> ToolCall:
-    arguments = document.get("arguments")
+    arguments, call_id = document.get("arguments"), _text(document.get("tool_call_id"))
     is_object = isinstance(arguments, dict)
     return ToolCall(
-        id=_text(document.get("tool_call_id")) or "call",
+        id="call" if call_id is None else call_id,
         name=_text(document.get("function_name")) or "",
         arguments=copy.deepcopy(arguments) if is_object else None,
         args_state=ArgsState.PARSED if is_object else ArgsState.ABSENT,
@@ -461,10 +484,12 @@ def _read_call(document: Json) -> ToolCall:
 
 
 def _write_result(result: ToolResult, raw: dict[str, str]) -> Json:
-    call_id = result.call_id
-    if call_id in raw:
-        return _write(replace(result, call_id=raw[call_id]), _plain_result, _read_result)
-    if not raw or call_id is None or ORIGINAL in result.extra:
+    call_id, kept = result.call_id, result.extra.get(ORIGINAL)
+    name = raw.get(call_id) if call_id is not None else None
+    is_first = next((unique for unique in raw if raw[unique] == name), None) == call_id
+    if name is not None and is_first and (kept is None or kept.get("source_call_id") == name):
+        return _write(replace(result, call_id=name), _plain_result, _read_result)
+    if not raw or call_id is None or kept is not None:
         return _write(result, _plain_result, _read_result)
     # ATIF lets a result name only calls of its own step.
     document = _write(replace(result, call_id=None), _plain_result, _read_result)
@@ -492,10 +517,16 @@ def _read_result(document: Json) -> ToolResult:
     )
 
 
-def _make_ids_unique(trajectory: Trajectory) -> None:
-    """Give repeated call ids a number; a result goes to the first call of its step so named."""
+def _make_ids_unique(trajectory: Trajectory, named: list[list[Any]]) -> None:
+    """Give repeated call ids a number; a result goes to the first call of its step so named.
+
+    Args:
+        trajectory: changed in place.
+        named: for each turn, the id that each result names in plain ATIF. A result that our own
+            part leads elsewhere names a call by its number already.
+    """
     taken: set[str] = set()
-    for turn in trajectory.turns:
+    for turn, names in zip(trajectory.turns, named, strict=True):
         first: dict[str, str] = {}
         repeated: set[str] = set()
         for call in turn.tool_calls:
@@ -509,8 +540,8 @@ def _make_ids_unique(trajectory: Trajectory) -> None:
             if raw in first:
                 repeated.add(raw)
             first.setdefault(raw, call.id)
-        for result in turn.results:
-            if result.call_id in first:
+        for result, name in zip(turn.results, names, strict=True):
+            if result.call_id in first and result.call_id == name:
                 if result.call_id in repeated:
                     result.extra[AMBIGUOUS] = True
                 result.call_id = first[result.call_id]
@@ -554,6 +585,15 @@ def _content(value: Any) -> tuple[str | None, TextState]:
         text = "\n".join(part for part in parts if isinstance(part, str))
         return text, TextState.of(text)
     return None, TextState.ABSENT
+
+
+def _strict(value: Any) -> Any:
+    """Copy a JSON value; a number that JSON cannot write becomes null (our part names it)."""
+    if isinstance(value, dict):
+        return {key: _strict(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_strict(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else copy.deepcopy(value)
 
 
 def _stamps(time_s: float | None, is_copied_context: bool) -> Json:

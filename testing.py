@@ -15,6 +15,7 @@ from __future__ import annotations
 import typing
 from dataclasses import MISSING
 from enum import Enum
+from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Any
 
@@ -161,10 +162,8 @@ def _values(kind: Any) -> SearchStrategy[Any]:
         return st.none() | _values(arguments[0])
     if origin is dict:
         return st.dictionaries(_texts(), _values(arguments[1]), max_size=3)
-    if origin is list:
-        return st.lists(_values(arguments[0]), max_size=3)
-    if origin is tuple:
-        return st.lists(_values(arguments[0]), max_size=3).map(tuple)
+    if origin in (list, tuple):
+        return st.lists(_values(arguments[0]), max_size=3).map(origin)
     if kind is Any:
         return json_values()
     if isinstance(kind, type) and issubclass(kind, Enum):
@@ -173,6 +172,7 @@ def _values(kind: Any) -> SearchStrategy[Any]:
     return leaves[kind]() if kind in leaves else _instances(kind)
 
 
+@cache
 def _extras() -> SearchStrategy[Json]:
     st = _hypothesis()
     return st.dictionaries(
@@ -180,12 +180,14 @@ def _extras() -> SearchStrategy[Json]:
     )
 
 
+@cache
 def _texts() -> SearchStrategy[str]:
     st = _hypothesis()
     alphabet = st.characters(exclude_categories=())
     return st.text(alphabet, max_size=8).map(_join_pairs)
 
 
+@cache
 def _keys() -> SearchStrategy[str]:
     """Return a strategy for keys: also those that mean something to the codec."""
     return _texts() | _hypothesis().sampled_from(["$float", "extra", "id"])
@@ -215,6 +217,7 @@ def _objects(required: dict[str, Any], optional: dict[str, Any]) -> SearchStrate
     return st.fixed_dictionaries(required, optional=nullable)
 
 
+@cache
 def _foreign_root() -> SearchStrategy[Json]:
     st = _hypothesis()
     texts, extra = _texts(), _extras()
@@ -258,6 +261,7 @@ def _foreign_root() -> SearchStrategy[Json]:
     )
 
 
+@cache
 def _contents() -> SearchStrategy[Any]:
     """Return a strategy for a text or its parts."""
     st = _hypothesis()
@@ -278,6 +282,7 @@ def _stamps() -> SearchStrategy[str]:
     return _hypothesis().sampled_from(TIMESTAMPS)
 
 
+@cache
 def _foreign_metrics() -> SearchStrategy[Json]:
     st = _hypothesis()
     counts, ids = st.integers(0, 10**6), st.lists(st.integers(0, 10**5), max_size=3)
@@ -311,6 +316,7 @@ def _foreign_results(names: list[str]) -> SearchStrategy[Json]:
     return _objects({}, optional)
 
 
+@cache
 def _foreign_steps(is_valid: bool) -> SearchStrategy[Json]:
     st = _hypothesis()
 
@@ -335,6 +341,7 @@ def _foreign_steps(is_valid: bool) -> SearchStrategy[Json]:
     return typing.cast("SearchStrategy[Json]", build())
 
 
+@cache
 def _foreign_calls() -> SearchStrategy[Json]:
     st = _hypothesis()
     call = _objects(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ..trajectory import Message, ReactionKind, ToolCall, ToolResult, Trajectory
+from ..trajectory import Message, Polarity, ReactionKind, ToolCall, ToolResult, Trajectory
 from .sandbox_computer import parse_counts
 from .tasks.mutate import kinds_mentioned, lines_mentioned
 
@@ -94,7 +94,7 @@ def skill_state(trajectory: Trajectory, pending: list[Message] | None = None) ->
         heard += _user_texts(turn.observation)
         for call, result in zip(turn.tool_calls, turn.results, strict=False):
             _follow(state, call, result, heard)
-        state.num_complaints += sum(r.kind is ReactionKind.FOLLOW_UP for r in turn.reactions)
+        state.num_complaints += sum(r.polarity is Polarity.DISSATISFIED for r in turn.reactions)
         if any(reaction.kind is ReactionKind.REJECT for reaction in turn.reactions):
             state.num_rejections += 1
             if state.content is not None:

@@ -10,12 +10,15 @@ from pathlib import Path
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[_name] = "1"
 
-import pytest
-from hypothesis import HealthCheck, settings
+import pytest  # noqa: E402
+from hypothesis import HealthCheck, Phase, settings  # noqa: E402
 
 _SLOW_HOST = [HealthCheck.too_slow]  # says how loaded the machine is, not whether the code is right
 settings.register_profile("quick", deadline=None, max_examples=25, suppress_health_check=_SLOW_HOST)
 settings.register_profile("ci", settings.get_profile("quick"), derandomize=True)
+settings.register_profile(
+    "no_shrink", settings.get_profile("quick"), phases=[Phase.explicit, Phase.generate]
+)
 settings.register_profile("thorough", settings.get_profile("quick"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "quick"))
 

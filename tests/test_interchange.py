@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim2live.codec import encode
-from sim2live.errors import FormatError
+from sim2live.errors import FormatError, MissingExtraError
 from sim2live.interchange import (
     AMBIGUOUS,
     OWN,
@@ -23,7 +24,7 @@ from sim2live.interchange import (
     validate,
     write_jsonl,
 )
-from sim2live.testing import foreign_documents, json_values, reactions, trajectories
+from sim2live.testing import foreign_documents, json_values, reactions, trajectories, turns
 from sim2live.trajectory import (
     SCHEMA_VERSION,
     Message,
@@ -152,6 +153,13 @@ def test_a_time_beyond_the_calendar_survives():
     assert from_atif(document).turns[0].start_s == 1e300
 
 
+def test_without_hypothesis_the_strategies_say_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "hypothesis.strategies", None)
+    for strategy in (trajectories, foreign_documents, reactions, turns, json_values):
+        with pytest.raises(MissingExtraError, match=r'pip install "sim2live\[dev\]"'):
+            strategy()
+
+
 # --- a foreign reader's view -----------------------------------------------
 
 
@@ -173,7 +181,7 @@ def test_without_our_part_the_document_still_tells_what_was_said_and_done(trajec
     assert [m.text for t in seen.turns for m in t.observation] == said
     assert [m.text for m in seen.closing] == [m.text or "" for m in trajectory.closing]
     assert [t.text for t in seen.turns] == [t.text or "" for t in trajectory.turns]
-    calls = [(c.id or "call", c.name) for c in trajectory.tool_calls]
+    calls = [(c.id, c.name) for c in trajectory.tool_calls]
     assert [name for _, name in calls] == [c.name for c in seen.tool_calls]
     assert [c.extra.get("atif_call_id", c.id) for c in seen.tool_calls] == [i for i, _ in calls]
     results = [r.text for t in trajectory.turns for r in t.results]

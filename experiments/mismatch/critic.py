@@ -92,6 +92,9 @@ class SimEpisode:
     """Shape (T,): realised value per turn (never the proxy reward)."""
     group: Hashable = None
     """What it shares with other episodes (a simulated user, a seed); None if independent."""
+    is_branch: bool = False
+    """True if it began at a state of a live session and not at an opening. A branch teaches the
+    critic what live states are worth in the simulator and is no part of J_sim."""
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
@@ -107,7 +110,7 @@ class RolloutSums:
     returns: FloatArray
     """Shape (G,): sum of the episodes' returns."""
     episodes: FloatArray
-    """Shape (G,): number of episodes."""
+    """Shape (G,): number of episodes, branches not counted (nor in `first` and `returns`)."""
 
     @classmethod
     def of(cls, episodes: Sequence[SimEpisode], *, max_groups: int = 200) -> RolloutSums:
@@ -146,14 +149,17 @@ class RolloutSums:
         for code, rows in enumerate(_rows_by_code(of_turn, num)):
             gram[code] = x[rows].T @ x[rows]
             moment[code] = x[rows].T @ to_go[rows]
+        whole = np.array([not episode.is_branch for episode in episodes])
+        if not whole.any():
+            raise ConfigError("only branches were given; J_sim needs episodes from their opening")
         first = np.zeros((num, width))
-        np.add.at(first, codes, x[starts])
+        np.add.at(first, codes[whole], x[starts[whole]])
         return cls(
             gram=gram,
             moment=moment,
             first=first,
-            returns=np.bincount(codes, returns, num).astype(np.float64),
-            episodes=np.bincount(codes, minlength=num).astype(np.float64),
+            returns=np.bincount(codes[whole], returns[whole], num).astype(np.float64),
+            episodes=np.bincount(codes[whole], minlength=num).astype(np.float64),
         )
 
     @property

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...agents.base import Policy
 from ...envs.computer import Grade
 from ...envs.episode import Episode
 from ...envs.repair import MakeUser
 from ...envs.sandbox_computer import SandboxComputer
-from ...envs.skill_features import SITUATION, situation
+from ...envs.skill_features import SITUATION, situation, skill_features
 from ...envs.skill_state import skill_state
+from ...envs.skills import SKILLS, expand
 from ...envs.tasks.base import Task
 from ...reward_models.distil import value_per_turn
 from ...trajectory import EndReason, Message, Trajectory, Turn
@@ -29,7 +31,13 @@ from .terms import SessionTerms
 
 Vector = npt.NDArray[np.float64]
 
-STATE_FEATURES = (*SITUATION, "is_fixed", "is_fixed_and_tested", "difficulty", "is_submitted_once")
+STATE_FEATURES = (
+    *SITUATION,
+    "is_fixed",
+    "is_fixed_and_tested",
+    "is_fixed_late",
+    "difficulty",
+)
 """What the critic sees of a state; `is_fixed` compares the agent's text with the reference."""
 
 
@@ -79,14 +87,15 @@ def state_features(
     """
     state = skill_state(trajectory, list(pending or []))
     is_fixed = (state.content if state.content is not None else "") == task.reference
+    columns = situation(state)
     return np.concatenate(
         [
-            situation(state),
+            columns,
             [
                 is_fixed,
                 is_fixed and state.is_tested,
+                is_fixed * columns[SITUATION.index("time_used")],
                 task.difficulty,
-                state.num_rejections > 0,
             ],
         ]
     ).astype(np.float64)
@@ -155,6 +164,42 @@ def logged_session(
             )
         )
     return terms
+
+
+def branch(
+    trajectory: Trajectory,
+    index: int,
+    policy: Policy,
+    task: Task,
+    computer: SandboxComputer,
+    make_user: MakeUser,
+    rng: np.random.Generator,
+) -> tuple[Vector, Vector]:
+    """Let the policy go on from a logged state in the simulator, to the end of the session.
+
+    Args:
+        trajectory: a live session; it is not changed.
+        index: how many of its turns have happened.
+        policy: the version that served the session; it must observe features.
+        task: what it was about.
+        computer: the simulator's computer.
+        make_user: draws the simulator's person.
+        rng: chance of the person.
+
+    Returns:
+        States before each turn played, (T, F), and the turns' values, (T,).
+    """
+    computer.reset(task)
+    for turn in trajectory.turns[:index]:
+        _redo(computer, turn)
+    stand = _Standpoint(trajectory, index, task, make_user, 1, rng)
+    episode = stand.episode(computer)
+    while not episode.is_over:
+        state = skill_state(episode.trajectory, episode.pending)
+        action = policy.act([skill_features(state)])[0]
+        episode.act(expand(SKILLS[int(action.value)], state))
+    played = episode.trajectory
+    return episode_features(played, task)[index:], np.array(value_per_turn(played)[index:])
 
 
 class _Frozen:

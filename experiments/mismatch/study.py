@@ -8,7 +8,7 @@ logged turns, and nothing about value or about the computer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from ...envs.skill_features import NUM_FEATURES, PRIOR
 from ...envs.tasks import TaskSampler
 from ...envs.tasks.base import Task
 from ...errors import ConfigError
+from ...intervals import FloatArray
 from ...live_bridge.stand_in import (
     HARD_FRAC,
     LABEL,
@@ -44,9 +45,13 @@ from .attribution import Attribution, Line, attribute
 from .critic import FeatureMap, SimEpisode
 from .gap import outcome_gap
 from .hybrid import HybridCheck, hybrid_check
-from .sessions import episode_features, logged_session, session_terms
+from .sessions import branch, episode_features, logged_session, session_terms
 from .teacher_forcing import ReactionComparison, compare_reactions
 
+RIDGE = 0.01
+"""Of the critic: rare features of live states must not swing the value of all others."""
+MIN_SUPPORT = 40
+"""Simulator turns that must show a feature at an unusual value before the critic may use it."""
 MARGIN = 0.05
 """A gap of at most this much realised value (on a scale from -1 to 1) does not matter."""
 
@@ -61,6 +66,9 @@ class StudyConfig:
     """Episodes of each hybrid world; 0 leaves the check out (as real production must)."""
     draws: int = 4
     """Simulated replies a logged turn."""
+    branches: int = 1
+    """Episodes that go on in the simulator from a random turn of each live session. They show the
+    critic states that the simulator alone would hardly visit."""
     seed: int = 0
 
 
@@ -105,9 +113,16 @@ def study_worlds(
     sim, lost_sim = _without_errors(simulator.play(policy, specs))
     tasks = {spec.task.id: spec.task for spec in specs}
     live, lost_live = _without_errors(traffic.collect(policy, config.num_live))
-    episodes, feature_map = _episodes(sim, tasks)
     rng = np.random.default_rng(seed + 202)
     make_user: MakeUser = simulator_population().sample_user
+
+    def go_on(session: Trajectory) -> tuple[Any, Any]:
+        index = int(rng.integers(len(session.turns)))
+        task = traffic.tasks[session.task_id]
+        return branch(session, index, policy, task, computer, make_user, rng)
+
+    branches = [go_on(session) for session in live for _ in range(config.branches)]
+    episodes, feature_map = _episodes(sim, tasks, branches)
     sessions = [
         session_terms(
             session.user_id or session.id,
@@ -123,7 +138,7 @@ def study_worlds(
         )
         for session in live
     ]
-    attribution = attribute(episodes, sessions, margin=MARGIN, seed=seed)
+    attribution = attribute(episodes, sessions, margin=MARGIN, ridge=RIDGE, seed=seed)
     gap = outcome_gap(
         [sum(value_per_turn(t)) for t in sim],
         [sum(value_per_turn(t)) for t in live],
@@ -150,15 +165,33 @@ def _without_errors(played: Sequence[Trajectory]) -> tuple[list[Trajectory], int
 
 
 def _episodes(
-    sim: Sequence[Trajectory], tasks: Mapping[str, Task]
+    sim: Sequence[Trajectory],
+    tasks: Mapping[str, Task],
+    branches: Sequence[tuple[Any, Any]],
 ) -> tuple[list[SimEpisode], FeatureMap]:
     states = [episode_features(t, tasks[t.task_id]) for t in sim]
-    feature_map = FeatureMap.fit(np.vstack(states), is_quadratic=True)
+    feature_map = _feature_map(np.vstack([*states, *(phi for phi, _ in branches)]))
     episodes = [
         SimEpisode(features=feature_map(phi), rewards=np.array(value_per_turn(t)))
         for t, phi in zip(sim, states, strict=True)
     ]
+    episodes += [
+        SimEpisode(features=feature_map(phi), rewards=values, is_branch=True)
+        for phi, values in branches
+    ]
     return episodes, feature_map
+
+
+def _feature_map(states: FloatArray) -> FeatureMap:
+    """Standardise features, and leave out those that hardly ever differ from their usual value.
+
+    A weight fitted on a handful of turns would swing with every one of them, and with it the value
+    of every live state that has the feature.
+    """
+    fitted = FeatureMap.fit(states, is_quadratic=True)
+    usual = np.median(states, axis=0)
+    is_supported = (states != usual).sum(axis=0) >= MIN_SUPPORT
+    return replace(fitted, scale=np.where(is_supported, fitted.scale, np.inf))
 
 
 def _check_hybrids(
@@ -224,7 +257,7 @@ def study_rows(study: Study, live_name: str) -> dict[str, Any]:
 
 _NAMES = {
     "total gap": "value gap G (simulated - live)",
-    "task mix": "  of it: task mix",
+    "task mix": "  of it: task mix and opening request",
     "computer": "  of it: computer",
     "person": "  of it: person",
     "critic residual": "  of it: critic residual (audit)",
