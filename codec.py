@@ -79,9 +79,13 @@ def is_default(field: dataclasses.Field[Any], value: Any) -> bool:
     return type(default) is type(value) and bool(default == value)
 
 
-@lru_cache(maxsize=64)
 def hints(cls: type) -> dict[str, Any]:
     """Return the annotated types of a dataclass."""
+    return _hints(cls)
+
+
+@lru_cache(maxsize=64)
+def _hints(cls: type) -> dict[str, Any]:
     return typing.get_type_hints(cls)
 
 

@@ -115,8 +115,7 @@ def _from_atif(document: Json) -> Trajectory:
         source = body.get("source")
         if source == "agent":
             turn = _read_turn(body, index)
-            results = (body.get("observation") or {}).get("results") or []
-            named.append([result.get("source_call_id") for result in results])
+            named.append([result.get("source_call_id") for result in _results(body) or []])
             turn.observation, waiting = waiting, []
             trajectory.turns.append(turn)
         elif source in ("user", "system"):
@@ -406,8 +405,7 @@ def _plain_turn(turn: Turn, *, has_times: bool = True) -> Json:
 def _read_turn(step: Json, index: int) -> Turn:
     body = {k: v for k, v in step.items() if k not in ("tool_calls", "observation")}
     turn = _read(body, _read_plain_turn, _plain_turn, _PARTS)
-    calls, observation = step.get("tool_calls"), step.get("observation")
-    results = observation.get("results") if isinstance(observation, dict) else None
+    calls, observation, results = step.get("tool_calls"), step.get("observation"), _results(step)
     shape: Json = {}
     if "tool_calls" in step and not calls:
         shape["tool_calls"] = calls
@@ -426,6 +424,11 @@ def _read_turn(step: Json, index: int) -> Turn:
         for result in _list(results, index)
     ]
     return turn
+
+
+def _results(step: Json) -> Any:
+    observation = step.get("observation")
+    return observation.get("results") if isinstance(observation, dict) else None
 
 
 def _read_plain_turn(step: Json) -> Turn:

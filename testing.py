@@ -44,14 +44,14 @@ TIMESTAMPS = (
 
 def reactions() -> SearchStrategy[Reaction]:
     """Return a strategy for reactions, of every kind and provenance."""
-    _hypothesis()
-    return typing.cast("SearchStrategy[Reaction]", _instances(Reaction))
+    _require_hypothesis()
+    return _instances(Reaction)
 
 
 def turns() -> SearchStrategy[Turn]:
     """Return a strategy for turns; the ids of their calls may repeat."""
-    _hypothesis()
-    return typing.cast("SearchStrategy[Turn]", _instances(Turn))
+    _require_hypothesis()
+    return _instances(Turn)
 
 
 def trajectories() -> SearchStrategy[Trajectory]:
@@ -59,7 +59,8 @@ def trajectories() -> SearchStrategy[Trajectory]:
 
     Results answer a call of their own turn, one of another turn, or none.
     """
-    st = _hypothesis()
+    _require_hypothesis()
+    from hypothesis import strategies as st
 
     @st.composite
     def build(draw: DrawFn) -> Trajectory:
@@ -74,7 +75,7 @@ def trajectories() -> SearchStrategy[Trajectory]:
                 result.call_id = draw(st.one_of(choices))
         return trajectory
 
-    return typing.cast("SearchStrategy[Trajectory]", build())
+    return build()
 
 
 def foreign_documents(*, is_valid: bool = False) -> SearchStrategy[Json]:
@@ -87,7 +88,8 @@ def foreign_documents(*, is_valid: bool = False) -> SearchStrategy[Json]:
         is_valid: leave out what is common in the wild but that the `atif` models refuse, which is
             a result that names none of its step's calls.
     """
-    st = _hypothesis()
+    _require_hypothesis()
+    from hypothesis import strategies as st
 
     @st.composite
     def build(draw: DrawFn) -> Json:
@@ -102,33 +104,31 @@ def foreign_documents(*, is_valid: bool = False) -> SearchStrategy[Json]:
             document["subagent_trajectories"] = embedded
         return document
 
-    return typing.cast("SearchStrategy[Json]", build())
+    return build()
 
 
 def json_values(*, max_leaves: int = 6) -> SearchStrategy[Any]:
     """Return a strategy for whatever Python's `json` can hold, NaN and infinities included."""
-    st = _hypothesis()
+    _require_hypothesis()
+    from hypothesis import strategies as st
+
     leaves = st.none() | st.booleans() | st.integers() | st.floats() | _texts()
-    return typing.cast(
-        "SearchStrategy[Any]",
-        st.recursive(
-            leaves,
-            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_keys(), inner, max_size=3),
-            max_leaves=max_leaves,
-        ),
+    return st.recursive(
+        leaves,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_keys(), inner, max_size=3),
+        max_leaves=max_leaves,
     )
 
 
-def _hypothesis() -> Any:
+def _require_hypothesis() -> None:
     """Import hypothesis where it is needed; users of the package do not have to have it."""
     try:
-        import hypothesis.strategies
+        import hypothesis.strategies  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(
             "`sim2live.testing` needs hypothesis, which is not installed; run "
             '`pip install "sim2live[dev]"`'
         ) from error
-    return hypothesis.strategies
 
 
 # --- from annotations --------------------------------------------------------------------------
@@ -136,7 +136,8 @@ def _hypothesis() -> Any:
 
 def _instances(cls: type) -> SearchStrategy[Any]:
     """Return a strategy for a dataclass; any field that has a default may be left at it."""
-    st = _hypothesis()
+    from hypothesis import strategies as st
+
     kinds = hints(cls)
     # `extra` is the only `Json` field whose keys are not free.
     fields = {
@@ -156,7 +157,8 @@ def _fields_without_default(cls: type) -> list[str]:
 
 
 def _values(kind: Any) -> SearchStrategy[Any]:
-    st = _hypothesis()
+    from hypothesis import strategies as st
+
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, UnionType):
         return st.none() | _values(arguments[0])
@@ -168,13 +170,14 @@ def _values(kind: Any) -> SearchStrategy[Any]:
         return json_values()
     if isinstance(kind, type) and issubclass(kind, Enum):
         return st.sampled_from(list(kind))
-    leaves = {str: _texts, int: st.integers, float: st.floats, bool: st.booleans}
+    leaves: dict[Any, Any] = {str: _texts, int: st.integers, float: st.floats, bool: st.booleans}
     return leaves[kind]() if kind in leaves else _instances(kind)
 
 
 @cache
 def _extras() -> SearchStrategy[Json]:
-    st = _hypothesis()
+    from hypothesis import strategies as st
+
     return st.dictionaries(
         _keys().filter(lambda key: key not in RESERVED), json_values(), max_size=2
     )
@@ -182,7 +185,8 @@ def _extras() -> SearchStrategy[Json]:
 
 @cache
 def _texts() -> SearchStrategy[str]:
-    st = _hypothesis()
+    from hypothesis import strategies as st
+
     alphabet = st.characters(exclude_categories=())
     return st.text(alphabet, max_size=8).map(_join_pairs)
 
@@ -190,7 +194,9 @@ def _texts() -> SearchStrategy[str]:
 @cache
 def _keys() -> SearchStrategy[str]:
     """Return a strategy for keys: also those that mean something to the codec."""
-    return _texts() | _hypothesis().sampled_from(["$float", "extra", "id"])
+    from hypothesis import strategies as st
+
+    return _texts() | st.sampled_from(["$float", "extra", "id"])
 
 
 def _join_pairs(text: str) -> str:
@@ -212,14 +218,16 @@ def _number_repeated_ids(trajectory: Trajectory) -> None:
 
 def _objects(required: dict[str, Any], optional: dict[str, Any]) -> SearchStrategy[Json]:
     """Return a strategy for objects whose optional fields are present, null or absent."""
-    st = _hypothesis()
+    from hypothesis import strategies as st
+
     nullable = {name: st.none() | strategy for name, strategy in optional.items()}
     return st.fixed_dictionaries(required, optional=nullable)
 
 
 @cache
 def _foreign_root() -> SearchStrategy[Json]:
-    st = _hypothesis()
+    from hypothesis import strategies as st
+
     texts, extra = _texts(), _extras()
     counts = st.integers(0, 10**6)
     agent = _objects(
@@ -264,7 +272,8 @@ def _foreign_root() -> SearchStrategy[Json]:
 @cache
 def _contents() -> SearchStrategy[Any]:
     """Return a strategy for a text or its parts."""
-    st = _hypothesis()
+    from hypothesis import strategies as st
+
     image = st.fixed_dictionaries({"media_type": st.just("image/png"), "path": _texts()})
     audio = st.fixed_dictionaries(
         {"media_type": st.just("audio/wav"), "path": _texts()},
@@ -279,12 +288,15 @@ def _contents() -> SearchStrategy[Any]:
 
 
 def _stamps() -> SearchStrategy[str]:
-    return _hypothesis().sampled_from(TIMESTAMPS)
+    from hypothesis import strategies as st
+
+    return st.sampled_from(TIMESTAMPS)
 
 
 @cache
 def _foreign_metrics() -> SearchStrategy[Json]:
-    st = _hypothesis()
+    from hypothesis import strategies as st
+
     counts, ids = st.integers(0, 10**6), st.lists(st.integers(0, 10**5), max_size=3)
     return _objects(
         {},
@@ -302,7 +314,8 @@ def _foreign_metrics() -> SearchStrategy[Json]:
 
 
 def _foreign_results(names: list[str]) -> SearchStrategy[Json]:
-    st = _hypothesis()
+    from hypothesis import strategies as st
+
     reference = st.fixed_dictionaries(
         {"trajectory_id": _texts()}, optional={"trajectory_path": _texts(), "session_id": _texts()}
     )
@@ -318,7 +331,7 @@ def _foreign_results(names: list[str]) -> SearchStrategy[Json]:
 
 @cache
 def _foreign_steps(is_valid: bool) -> SearchStrategy[Json]:
-    st = _hypothesis()
+    from hypothesis import strategies as st
 
     @st.composite
     def build(draw: DrawFn) -> Json:
@@ -338,12 +351,13 @@ def _foreign_steps(is_valid: bool) -> SearchStrategy[Json]:
         step |= draw(_foreign_observations(step, is_valid))
         return step
 
-    return typing.cast("SearchStrategy[Json]", build())
+    return build()
 
 
 @cache
 def _foreign_calls() -> SearchStrategy[Json]:
-    st = _hypothesis()
+    from hypothesis import strategies as st
+
     call = _objects(
         {
             "tool_call_id": st.sampled_from(["c", "call", "c#2", ""]) | _texts(),
@@ -357,7 +371,8 @@ def _foreign_calls() -> SearchStrategy[Json]:
 
 def _foreign_observations(step: Json, is_valid: bool) -> SearchStrategy[Json]:
     """Return a strategy for a step's observation: absent, null, empty, or with results."""
-    st = _hypothesis()
+    from hypothesis import strategies as st
+
     names = [call["tool_call_id"] for call in step.get("tool_calls") or []]
     if not is_valid or step.get("tool_calls") is None:
         names = [*names, "orphan", "c"]

@@ -17,7 +17,7 @@ _SLOW_HOST = [HealthCheck.too_slow]  # says how loaded the machine is, not wheth
 settings.register_profile("quick", deadline=None, max_examples=25, suppress_health_check=_SLOW_HOST)
 settings.register_profile("ci", settings.get_profile("quick"), derandomize=True)
 settings.register_profile(
-    "no_shrink", settings.get_profile("quick"), phases=[Phase.explicit, Phase.generate]
+    "no_shrink", settings.get_profile("quick"), phases=[Phase.explicit, Phase.reuse, Phase.generate]
 )
 settings.register_profile("thorough", settings.get_profile("quick"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "quick"))

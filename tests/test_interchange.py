@@ -408,6 +408,12 @@ def test_a_damaged_document_is_read_or_refused(
         read_or_refuse(damaged)
 
 
+@pytest.mark.parametrize("observation", [1, "x", [], [1], {}, {"results": None}])
+def test_an_observation_of_another_kind_is_kept_as_it_is(observation: Any):
+    document = foreign({"source": "agent", "observation": observation})
+    assert strict(to_atif(from_atif(document))) == strict(document)
+
+
 def test_a_document_nested_too_deeply_is_refused():
     value: Any = []
     for _ in range(5000):
