@@ -47,10 +47,6 @@ METRICS: dict[str, str] = {
 }
 """Every metric of `update` with its meaning. NaN: there was nothing to measure it on."""
 
-ADAM_EPS = 1e-5
-"""Where advantages cancel, the gradient is rounding noise; Adam's usual 1e-8 would divide that by
-itself and walk at full speed in a random direction."""
-
 
 @dataclass(slots=True, kw_only=True)
 class _Data:
@@ -97,7 +93,7 @@ class PolicyGradientLearner:
             )
         self._named = [(n, p) for n, p in policy.named_parameters() if p.requires_grad]
         self._optimiser = torch.optim.Adam(
-            [p for _, p in self._named], lr=self.config.lr, eps=ADAM_EPS
+            [p for _, p in self._named], lr=self.config.lr, eps=self.config.adam_eps
         )
         self._generator = torch.Generator().manual_seed(self.config.seed)
         self.num_updates = 0

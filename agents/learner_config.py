@@ -43,6 +43,10 @@ class LearnerConfig:
     softens the charge for running out of steps, which a policy can learn to use."""
     lr: float = 1e-2
     """Learning rate of Adam."""
+    adam_eps: float = 1e-5
+    """Adam's epsilon. Where advantages cancel (groups with equal rewards), the gradient is rounding
+    noise, and the usual 1e-8 would divide that by itself and walk at full speed in a random
+    direction. With a batch mean they do not cancel, and a smaller value lets rare actions move."""
     entropy_coef: float = 0.0
     value_coef: float = 0.5
     """Weight of the value loss; used with the value baseline only."""
@@ -161,7 +165,11 @@ class LearnerConfig:
                 raise unknown_name(kind, name, known)
 
     def _check_ranges(self) -> None:
-        positive = {"lr": self.lr, "constant_length": self.constant_length}
+        positive = {
+            "lr": self.lr,
+            "adam_eps": self.adam_eps,
+            "constant_length": self.constant_length,
+        }
         if self.max_grad_norm is not None:
             positive["max_grad_norm"] = self.max_grad_norm
         for name, number in positive.items():

@@ -29,6 +29,7 @@ from ..agents.rollout import Rollout
 from ..agents.run_log import RunLog
 from ..agents.skill_policy import SkillPolicy
 from ..agents.sources import WorldSource, evaluate
+from ..envs.check_cache import CheckCache
 from ..envs.sandbox import make_sandbox
 from ..envs.sandbox_computer import SandboxComputer
 from ..envs.skill_features import NUM_FEATURES, PRIOR
@@ -126,9 +127,9 @@ def _simulate(
         seed=config.seed,
     )
     learner = PolicyGradientLearner(
-        policy, LearnerConfig(algorithm="rloo", lr=0.01, entropy_coef=0.01)
+        policy, LearnerConfig(algorithm="grpo", lr=0.02, entropy_coef=0.01, epochs=2)
     )
-    steps = config.size(40, 2)
+    steps = config.size(80, 2)
     with show("1/4 training in simulation", steps) as advance:
 
         def note(report: StepReport) -> None:
@@ -141,7 +142,7 @@ def _simulate(
             source,
             make_reward("simulated"),
             steps=steps,
-            batch_size=64,
+            batch_size=32,
             on_step=note,
         )
     return before, _success(policy, world, held_out, config.seed)
@@ -155,12 +156,13 @@ def _measure(
     show: _Show,
 ) -> Study:
     with show("2/4 measuring the gap", 1) as advance, ExitStack() as stack:
-        computer = SandboxComputer(make_sandbox(config.sandbox))
+        computer = SandboxComputer(make_sandbox(config.sandbox), CheckCache())
         stack.callback(computer.close)
         sizes = StudyConfig(
-            num_sim=config.size(480, 60),
+            num_sim=config.size(400, 60),
             num_live=config.size(240, 40),
-            num_hybrid=config.size(240, 40),
+            num_hybrid=config.size(160, 40),
+            draws=3,
             seed=config.seed,
         )
         study = study_worlds(policy, worlds["ss"], traffic, computer, config=sizes, hybrids=worlds)
@@ -183,7 +185,9 @@ def _cycle(
         make_reward("live"),
         gate_world=world,
         gate_tasks=_gate_tasks(config),
-        config=CycleConfig(num_sessions=config.size(192, 32), seed=config.seed),
+        config=CycleConfig(
+            num_sessions=config.size(192, 32), minibatch_size=48, margin=0.1, seed=config.seed
+        ),
         folder=config.out / "cycles",
     )
     reports = []
@@ -198,7 +202,7 @@ def _cycle(
 
 
 def _gate_tasks(config: DemoConfig) -> list[Task]:
-    return TaskSampler("gate", hard_frac=0.0, seed=config.seed).tasks(config.size(60, 10))
+    return TaskSampler("gate", hard_frac=0.0, seed=config.seed).tasks(config.size(100, 10))
 
 
 def _hack(
@@ -210,7 +214,7 @@ def _hack(
     show: _Show,
 ) -> HackReport:
     lab = HackLabConfig(
-        flawed_updates=config.size(40, 4), repaired_updates=config.size(30, 4), seed=config.seed
+        flawed_updates=config.size(70, 4), repaired_updates=config.size(30, 4), seed=config.seed
     )
     with show("4/4 hack lab", lab.flawed_updates + lab.repaired_updates) as advance:
 

@@ -34,14 +34,18 @@ HARD = 0.7
 class HackLabConfig:
     """Length and estimator of the two phases."""
 
-    flawed_updates: int = 40
+    flawed_updates: int = 70
     repaired_updates: int = 30
-    batch_size: int = 64
+    batch_size: int = 32
     reference_size: int = 256
     """Sessions of the untouched checkpoint from which the monitor learns what is usual."""
     learner: LearnerConfig = field(
         default_factory=lambda: LearnerConfig(
-            algorithm="reinforce", baseline="batch_mean", lr=0.01, entropy_coef=0.01
+            algorithm="reinforce",
+            baseline="batch_mean",
+            lr=0.025,
+            entropy_coef=0.02,
+            adam_eps=1e-8,
         )
     )
     window: int = 3
@@ -112,7 +116,7 @@ def run_hack_lab(
     reference = [*reference, *(traffic.collect(policy, missing) if missing else [])]
     monitor = InvalidCallMonitor(seed=config.seed)
     monitor.fit(reference)
-    accounting = SampleAccounting()
+    accounting = SampleAccounting(planned_updates=config.flawed_updates, window=16)
     detectors: list[Detector] = [InvalidCallDetector(), TamperDetector()]
     reports: list[StepReport] = []
     phases = (

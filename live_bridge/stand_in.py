@@ -29,7 +29,7 @@ from ..trajectory import Outcome, Source, Trajectory
 
 LABEL = "stand-in for production"
 
-FAILURE_PROB: Mapping[str, float] = {"edit_file": 0.3, "write_file": 0.3, "run_tests": 0.15}
+FAILURE_PROB: Mapping[str, float] = {"edit_file": 0.2, "write_file": 0.2, "run_tests": 0.1}
 """How often the stand-in's computer loses a call, by tool."""
 
 SESSIONS_A_DAY = 2000
