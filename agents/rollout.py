@@ -7,8 +7,9 @@ the number of threads or on which environment played them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -62,22 +63,24 @@ class Rollout:
         wrap = _wrapper_for(policy)
         finished: list[Trajectory | None] = [None] * len(specs)
         waiting = list(enumerate(specs))[::-1]
-        running: list[_Slot] = []
         free = [wrap(env) for env in self._get_envs(min(self._num_envs, len(specs)))]
-        while waiting or running:
-            started = []
-            while waiting and free:
-                index, spec = waiting.pop()
-                started.append(_Slot(free.pop(), index, spec))
-            list(self._pool.map(_Slot.reset, started))
-            running += started
-            _cut_what_does_not_fit(policy, running)
-            _act(policy, [slot for slot in running if not slot.is_over], greedy)
-            list(self._pool.map(_Slot.step, running))
-            for slot in [slot for slot in running if slot.is_over]:
-                running.remove(slot)
+        # Two halves take turns: while the sandboxes of one work, the policy acts for the other.
+        halves = [_Half(), _Half()]
+        most = (len(free) + 1) // 2
+        for half in itertools.cycle(halves):
+            for slot in half.settle():
                 free.append(slot.env)
                 finished[slot.index] = slot.trajectory
+            started = []
+            while waiting and free and len(half.slots) + len(started) < most:
+                started.append(_Slot(free.pop(), *waiting.pop()))
+            list(self._pool.map(_Slot.reset, started))
+            half.slots += started
+            _cut_what_does_not_fit(policy, half.slots)
+            _act(policy, [slot for slot in half.slots if not slot.is_over], greedy)
+            half.steps = [self._pool.submit(slot.step) for slot in half.slots]
+            if not waiting and not halves[0].slots and not halves[1].slots:
+                break
         return [trajectory for trajectory in finished if trajectory is not None]
 
     def close(self) -> None:
@@ -102,6 +105,23 @@ class Rollout:
         while len(self._envs) < n:
             self._envs.append(self._make_env())
         return self._envs[:n]
+
+
+class _Half:
+    """Episodes that step together."""
+
+    def __init__(self) -> None:
+        self.slots: list[_Slot] = []
+        self.steps: list[Future[None]] = []
+
+    def settle(self) -> list[_Slot]:
+        """Wait for the running steps; take out and return the episodes that are over."""
+        for step in self.steps:
+            step.result()
+        over = [slot for slot in self.slots if slot.is_over]
+        self.slots = [slot for slot in self.slots if not slot.is_over]
+        self.steps = []
+        return over
 
 
 class _Slot:

@@ -6,8 +6,8 @@ import ast
 import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 
+from ..reward_models.complexity import function_complexities
 from ..simulators.base import Trial
 from ..trajectory import Complexity, Outcome, TextState, ToolCall, ToolResult
 from .check_cache import CheckCache
@@ -223,24 +223,16 @@ def parse_counts(text: str | None) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-@lru_cache(maxsize=4096)
 def measure_complexity(source: str) -> Complexity | None:
     """Measure cyclomatic complexity with lizard; None where there is no parsable function."""
-    import lizard
-
     with contextlib.suppress(SyntaxError, ValueError, RecursionError):
         ast.parse(source)
-        counts = [
-            function.cyclomatic_complexity
-            for function in lizard.analyze_file.analyze_source_code(
-                "module.py", source
-            ).function_list
-        ]
+        counts = function_complexities(source)
         if counts:
             return Complexity(
-                max_per_function=float(max(counts)),
+                max_per_function=max(counts),
                 mean_per_function=sum(counts) / len(counts),
-                total=float(sum(counts)),
+                total=sum(counts),
                 num_functions=len(counts),
             )
     return None

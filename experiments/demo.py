@@ -79,6 +79,9 @@ def run_demo(config: DemoConfig, console: Console) -> dict[str, Any]:
     Returns:
         The summary that is also written to `summary.json`.
     """
+    import torch
+
+    torch.set_num_threads(1)  # the network is tiny, and the sandboxes need the other cores
     started = time.monotonic()
     config.out.mkdir(parents=True, exist_ok=True)
     for stale in ("metrics.jsonl", "live.atif.jsonl"):
@@ -127,9 +130,9 @@ def _simulate(
         seed=config.seed,
     )
     learner = PolicyGradientLearner(
-        policy, LearnerConfig(algorithm="grpo", lr=0.02, entropy_coef=0.01, epochs=2)
+        policy, LearnerConfig(algorithm="grpo", lr=0.025, entropy_coef=0.01, epochs=2)
     )
-    steps = config.size(80, 2)
+    steps = config.size(60, 2)
     with show("1/4 training in simulation", steps) as advance:
 
         def note(report: StepReport) -> None:
@@ -159,10 +162,10 @@ def _measure(
         computer = SandboxComputer(make_sandbox(config.sandbox), CheckCache())
         stack.callback(computer.close)
         sizes = StudyConfig(
-            num_sim=config.size(400, 60),
-            num_live=config.size(240, 40),
-            num_hybrid=config.size(160, 40),
-            draws=3,
+            num_sim=config.size(288, 60),
+            num_live=config.size(200, 40),
+            num_hybrid=config.size(96, 40),
+            draws=2,
             seed=config.seed,
         )
         study = study_worlds(policy, worlds["ss"], traffic, computer, config=sizes, hybrids=worlds)
@@ -186,7 +189,7 @@ def _cycle(
         gate_world=world,
         gate_tasks=_gate_tasks(config),
         config=CycleConfig(
-            num_sessions=config.size(192, 32), minibatch_size=48, margin=0.1, seed=config.seed
+            num_sessions=config.size(128, 32), minibatch_size=48, margin=0.1, seed=config.seed
         ),
         folder=config.out / "cycles",
     )
@@ -202,7 +205,7 @@ def _cycle(
 
 
 def _gate_tasks(config: DemoConfig) -> list[Task]:
-    return TaskSampler("gate", hard_frac=0.0, seed=config.seed).tasks(config.size(100, 10))
+    return TaskSampler("gate", hard_frac=0.0, seed=config.seed).tasks(config.size(72, 10))
 
 
 def _hack(
@@ -214,7 +217,7 @@ def _hack(
     show: _Show,
 ) -> HackReport:
     lab = HackLabConfig(
-        flawed_updates=config.size(70, 4), repaired_updates=config.size(30, 4), seed=config.seed
+        flawed_updates=config.size(56, 4), repaired_updates=config.size(22, 4), seed=config.seed
     )
     with show("4/4 hack lab", lab.flawed_updates + lab.repaired_updates) as advance:
 

@@ -43,7 +43,7 @@ class HackLabConfig:
         default_factory=lambda: LearnerConfig(
             algorithm="reinforce",
             baseline="batch_mean",
-            lr=0.025,
+            lr=0.03,
             entropy_coef=0.02,
             adam_eps=1e-8,
         )

@@ -56,7 +56,7 @@ def _relative(before: float, after: float) -> float:
     return min(1.0, max(-1.0, (after - before) / max(before, 1.0)))
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=8192)
 def function_complexities(source: str) -> tuple[float, ...]:
     """Return the cyclomatic complexity of each function of a Python source, as lizard counts it."""
     import lizard
