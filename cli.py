@@ -74,7 +74,7 @@ def demo(
 
 
 @app.command(
-    epilog="Example: `sim2live train --source simulated --policy skills --steps 40 --out runs/sim`"
+    epilog="Example: `sim2live train --source simulated --policy skills --steps 60 --out runs/sim`"
 )
 def train(
     source: Annotated[
@@ -83,8 +83,8 @@ def train(
     policy: Annotated[
         str, typer.Option(help="`skills`, or `hf:PATH` for a local language model folder.")
     ] = "skills",
-    steps: Annotated[int, typer.Option(help="Policy updates.")] = 40,
-    batch_size: Annotated[int, typer.Option(help="Episodes an update.")] = 64,
+    steps: Annotated[int, typer.Option(help="Policy updates.")] = 60,
+    batch_size: Annotated[int, typer.Option(help="Episodes an update.")] = 32,
     group_size: Annotated[int, typer.Option(help="Episodes a task (simulated source).")] = 4,
     algorithm: Annotated[
         str | None, typer.Option(help="`reinforce`, `rloo` or `grpo`; default by source.")
@@ -120,12 +120,12 @@ def train(
         source=source,
         mix=mix,
         policy=policy,
-        algorithm=algorithm or ("rloo" if is_grouped else "reinforce"),
+        algorithm=algorithm or ("grpo" if is_grouped else "reinforce"),
         baseline=baseline or ("group" if is_grouped and algorithm != "reinforce" else "batch_mean"),
         steps=steps,
         batch_size=batch_size,
         group_size=group_size,
-        lr=lr if lr is not None else (1e-2 if policy == "skills" else 1e-5),
+        lr=lr if lr is not None else (2e-2 if policy == "skills" else 1e-5),
         flaws=tuple(flaw or ()),
         logs=logs,
         resume=resume,

@@ -38,6 +38,7 @@ def train(
     detectors: Sequence[Detector] = (),
     on_step: Callable[[StepReport], None] | None = None,
     first_step: int = 0,
+    should_stop: Callable[[StepReport], bool] | None = None,
 ) -> list[StepReport]:
     """Collect, score, update, watch; `steps` times.
 
@@ -52,6 +53,7 @@ def train(
         detectors: look at each trajectory.
         on_step: called after each step, for logs and progress.
         first_step: number of the first step, where a run goes on.
+        should_stop: asked after each step; True ends the training early.
 
     Returns:
         One report a step.
@@ -70,6 +72,8 @@ def train(
         reports.append(report)
         if on_step is not None:
             on_step(report)
+        if should_stop is not None and should_stop(report):
+            break
     return reports
 
 

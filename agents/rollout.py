@@ -71,7 +71,7 @@ class Rollout:
             for slot in half.settle():
                 free.append(slot.env)
                 finished[slot.index] = slot.trajectory
-            started = []
+            started: list[_Slot] = []
             while waiting and free and len(half.slots) + len(started) < most:
                 started.append(_Slot(free.pop(), *waiting.pop()))
             list(self._pool.map(_Slot.reset, started))
@@ -202,7 +202,9 @@ class _Slot:
 def _cut_what_does_not_fit(policy: Policy, slots: Sequence[_Slot]) -> None:
     """End the episodes whose conversation has outgrown the policy's context."""
     fits = getattr(policy, "fits", None)
-    for slot in slots if fits is not None else ():
+    if fits is None:
+        return
+    for slot in slots:
         if not slot.is_over and not fits(slot.observation):
             slot.cut(EndReason.TRUNCATED_TOKENS)
 
@@ -223,8 +225,8 @@ def _act(policy: Policy, slots: Sequence[_Slot], greedy: bool) -> None:
 def _wrapper_for(policy: Policy) -> Callable[[RepairEnv], gymnasium.Env[Any, Any]]:
     observes = getattr(policy, "observes", "text")
     wrappers: dict[str, Callable[[RepairEnv], gymnasium.Env[Any, Any]]] = {
-        "features": SkillActions,
-        "messages": Messages,
+        "features": _with_skills,
+        "messages": _with_messages,
         "text": lambda env: env,
     }
     if observes not in wrappers:
@@ -232,3 +234,11 @@ def _wrapper_for(policy: Policy) -> Callable[[RepairEnv], gymnasium.Env[Any, Any
             f"the policy's `observes` is {observes!r}; expected one of {', '.join(wrappers)}"
         )
     return wrappers[observes]
+
+
+def _with_skills(env: RepairEnv) -> gymnasium.Env[Any, Any]:
+    return SkillActions(env)
+
+
+def _with_messages(env: RepairEnv) -> gymnasium.Env[Any, Any]:
+    return Messages(env)

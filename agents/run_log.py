@@ -50,7 +50,7 @@ class RunLog:
     def scalars(self, series: str, step: int, metrics: Mapping[str, float]) -> None:
         """Record one step of one series (`simulated`, `live` ...) under stable names."""
         row = {"series": series, "step": step}
-        row.update({k: (v if math.isfinite(v) else None) for k, v in metrics.items()})  # type: ignore[misc]
+        row.update({k: (v if math.isfinite(v) else None) for k, v in metrics.items()})
         self._append(self._metrics, row)
         if self._writer is not None:
             for name, value in metrics.items():
@@ -99,4 +99,4 @@ class RunLog:
 def _open_tensorboard(folder: Path) -> Any:
     from torch.utils.tensorboard import SummaryWriter
 
-    return SummaryWriter(log_dir=str(folder))  # type: ignore[no-untyped-call]
+    return SummaryWriter(log_dir=str(folder))

@@ -75,7 +75,8 @@ class RepairEnv(gymnasium.Env[str, str]):
     ) -> None:
         if tasks is not None and not tasks:
             raise ConfigError("`tasks` is empty; give at least one task or None for generated ones")
-        self.observation_space = UnicodeText(MAX_OBSERVATION_CHARS)
+        self._text_space = UnicodeText(MAX_OBSERVATION_CHARS)
+        self.observation_space = self._text_space
         self.action_space = UnicodeText(MAX_ACTION_CHARS)
         self.render_mode = render_mode
         self.episode: Episode | None = None
@@ -125,11 +126,11 @@ class RepairEnv(gymnasium.Env[str, str]):
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take one action; see the class for its form and for the reward."""
-        if self.episode is None or self.episode.is_over:
+        if self.episode is None or self._is_over():
             raise ConfigError("the episode is over; call `reset` before the next `step`")
         turn = self.episode.act(str(action)[:MAX_ACTION_CHARS])
         observation = self._observe(self.episode.pending, turn.results)
-        if not self.episode.is_over:
+        if not self._is_over():
             return observation, 0.0, False, False, self._info()
         report = self._reward_model.score(self.trajectory)
         self.trajectory.reward = report
@@ -144,7 +145,7 @@ class RepairEnv(gymnasium.Env[str, str]):
         self.episode.cut(reason)
         self.trajectory.reward = self._reward_model.score(self.trajectory)
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """Return the last observation if `render_mode` is `ansi`."""
         return self._last_observation if self.render_mode == "ansi" else None
 
@@ -153,6 +154,9 @@ class RepairEnv(gymnasium.Env[str, str]):
         if self._computer is not None:
             self._computer.close()
             self._computer = None
+
+    def _is_over(self) -> bool:
+        return self.episode is None or self.episode.is_over
 
     def _get_computer(self) -> Computer:
         if self._computer is None:
@@ -164,7 +168,7 @@ class RepairEnv(gymnasium.Env[str, str]):
     def _observe(self, messages: Sequence[Message], results: Sequence[Any] = ()) -> str:
         parts = [f"[{result.call_id}] {result.text}" for result in results if result.text]
         parts += [f"[{message.role}] {message.text}" for message in messages]
-        self._last_observation = self.observation_space.clean("\n".join(parts))
+        self._last_observation = self._text_space.clean("\n".join(parts))
         return self._last_observation
 
     def _info(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from .skills import SKILLS, expand
 Features = npt.NDArray[np.float32]
 
 
-class SkillActions(gymnasium.Wrapper[Features, np.int64, str, str]):
+class SkillActions(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Discrete skills over the text actions of a coding environment, with features to choose by.
 
     Action: index into `SKILLS`. Observation: `Box(0, 1, (num_skills, num_features))`, see
@@ -39,7 +39,7 @@ class SkillActions(gymnasium.Wrapper[Features, np.int64, str, str]):
         _, info = self.env.reset(seed=seed, options=options)
         return self._features(), info
 
-    def step(self, action: np.int64) -> tuple[Features, float, bool, bool, dict[str, Any]]:  # type: ignore[override]
+    def step(self, action: np.int64) -> tuple[Features, float, bool, bool, dict[str, Any]]:
         """Expand the skill, take it, and describe the new situation."""
         base = _unwrapped(self)
         state = self._state()
@@ -59,7 +59,7 @@ class SkillActions(gymnasium.Wrapper[Features, np.int64, str, str]):
         return skill_features(self._state())
 
 
-class Messages(gymnasium.Wrapper[list[dict[str, str]], str, str, str]):
+class Messages(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Gives the whole conversation as chat messages, which is what a language model works from.
 
     Observation: a list of `{"role", "content"}` with roles `system`, `user`, `assistant` and
@@ -74,7 +74,7 @@ class Messages(gymnasium.Wrapper[list[dict[str, str]], str, str, str]):
         _, info = self.env.reset(seed=seed, options=options)
         return self._conversation(), info
 
-    def step(self, action: str) -> tuple[list[dict[str, str]], float, bool, bool, dict[str, Any]]:  # type: ignore[override]
+    def step(self, action: str) -> tuple[list[dict[str, str]], float, bool, bool, dict[str, Any]]:
         """Take a text action."""
         _, reward, terminated, truncated, info = self.env.step(action)
         return self._conversation(), float(reward), terminated, truncated, info

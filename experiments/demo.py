@@ -130,7 +130,7 @@ def _simulate(
         seed=config.seed,
     )
     learner = PolicyGradientLearner(
-        policy, LearnerConfig(algorithm="grpo", lr=0.025, entropy_coef=0.01, epochs=2)
+        policy, LearnerConfig(algorithm="grpo", lr=0.02, entropy_coef=0.01, epochs=2)
     )
     steps = config.size(60, 2)
     with show("1/4 training in simulation", steps) as advance:
@@ -210,14 +210,14 @@ def _gate_tasks(config: DemoConfig) -> list[Task]:
 
 def _hack(
     config: DemoConfig,
-    policy: Policy,
+    policy: SkillPolicy,
     traffic: StandInTraffic,
     study: Study,
     log: RunLog,
     show: _Show,
 ) -> HackReport:
     lab = HackLabConfig(
-        flawed_updates=config.size(56, 4), repaired_updates=config.size(22, 4), seed=config.seed
+        flawed_updates=config.size(64, 4), repaired_updates=config.size(26, 4), seed=config.seed
     )
     with show("4/4 hack lab", lab.flawed_updates + lab.repaired_updates) as advance:
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..agents.base import Policy, Source
+from ..agents.base import Source
 from ..agents.learner import PolicyGradientLearner
 from ..agents.learner_config import LearnerConfig
 from ..agents.loop import StepReport, has_invalid_call, train
+from ..agents.trainable import TrainablePolicy
 from ..errors import ConfigError
 from ..hack_detectors.accounting import SampleAccounting
 from ..hack_detectors.base import Alarm, Detector, Finding, Monitor, Verdict
@@ -34,8 +35,9 @@ HARD = 0.7
 class HackLabConfig:
     """Length and estimator of the two phases."""
 
-    flawed_updates: int = 70
-    repaired_updates: int = 30
+    flawed_updates: int = 64
+    """At most; the phase ends as soon as the hack is complete (`complete`)."""
+    repaired_updates: int = 26
     batch_size: int = 32
     reference_size: int = 256
     """Sessions of the untouched checkpoint from which the monitor learns what is usual."""
@@ -48,6 +50,8 @@ class HackLabConfig:
             adam_eps=1e-8,
         )
     )
+    complete: float = 0.9
+    """Rate on hard tasks, averaged over the window, at which the hack counts as learnt."""
     window: int = 3
     """Updates over which the rates at the start and the end of a phase are averaged."""
     seed: int = 0
@@ -93,7 +97,7 @@ class HackReport:
 
 
 def run_hack_lab(
-    policy: Policy,
+    policy: TrainablePolicy,
     traffic: Source,
     *,
     config: HackLabConfig | None = None,
@@ -144,6 +148,7 @@ def run_hack_lab(
             detectors=detectors if phase == "flawed" else [],
             on_step=note,
             first_step=len(reports),
+            should_stop=is_complete if phase == "flawed" else None,
         )
         if phase == "flawed":
             ledger = accounting.ledger()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..agents.base import Source
 from ..agents.checkpoint import load as load_checkpoint
@@ -39,13 +39,13 @@ class TrainConfig:
     """Weights of the mixture, used by `mix` only."""
     policy: str = "skills"
     """`skills`, or `hf:PATH` for a local Transformers or GGUF model folder."""
-    algorithm: str = "rloo"
+    algorithm: str = "grpo"
     baseline: str = "group"
-    steps: int = 40
-    batch_size: int = 64
+    steps: int = 60
+    batch_size: int = 32
     group_size: int = 4
     """Episodes a task; used where the source can play a task again."""
-    lr: float = 0.01
+    lr: float = 0.02
     entropy_coef: float = 0.01
     flaws: tuple[str, ...] = ()
     """Flaws of the reward to switch on: `discard_invalid`, `questions_free`, `max_complexity`."""
@@ -158,7 +158,11 @@ def _learner_config(config: TrainConfig) -> LearnerConfig:
             "value or none"
         )
     return LearnerConfig(
-        algorithm=algorithm, baseline=baseline, lr=config.lr, entropy_coef=config.entropy_coef
+        algorithm=cast(Any, algorithm),
+        baseline=cast(Any, baseline),
+        lr=config.lr,
+        entropy_coef=config.entropy_coef,
+        epochs=2 if algorithm == "grpo" else 1,
     )
 
 

@@ -34,7 +34,7 @@ SIMULATED_WEIGHTS: Mapping[str, float] = {
     "persistence": 0.3,
     "dissatisfaction": -0.15,
     "question_cost": -0.1,
-    "nothing_delivered": -0.4,
+    "nothing_delivered": -0.8,
     "time": -0.1,
     "complexity": -0.05,
     "invalid_calls": -0.2,
