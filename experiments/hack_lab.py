@@ -46,7 +46,7 @@ class HackLabConfig:
             algorithm="reinforce",
             baseline="batch_mean",
             lr=0.03,
-            entropy_coef=0.02,
+            entropy_coef=0.03,
             adam_eps=1e-8,
         )
     )
@@ -129,6 +129,11 @@ def run_hack_lab(
     )
     curve: list[CurvePoint] = []
     ledger: list[dict[str, object]] = []
+
+    def is_complete(report: StepReport) -> bool:
+        recent = [point.hard for point in curve[-config.window :] if point.hard is not None]
+        return len(recent) == config.window and float(np.mean(recent)) >= config.complete
+
     for phase, updates, flaws in phases:
         monitors: list[Monitor] = [monitor, accounting] if phase == "flawed" else []
 
