@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from gymnasium.spaces import Text
+from gymnasium.vector.utils.shared_memory import read_from_shared_memory
 
 _LAST_BMP = 0xFFFF
 _SURROGATES = range(0xD800, 0xE000)
@@ -16,7 +18,10 @@ _OUTSIDE = re.compile("[\ud800-\udfff]|[^\u0000-\uffff]")
 @lru_cache(maxsize=1)
 def _plane() -> Text:
     """Return one space over the whole charset, whose tables all others share."""
-    return Text(1, charset=frozenset(chr(c) for c in range(_LAST_BMP + 1) if c not in _SURROGATES))
+    # A text and not a set: the order of a set of characters may differ between processes.
+    return Text(
+        1, charset="".join(map(chr, (c for c in range(_LAST_BMP + 1) if c not in _SURROGATES)))
+    )
 
 
 class UnicodeText(Text):
@@ -64,3 +69,32 @@ class UnicodeText(Text):
 
     def __hash__(self) -> int:
         return hash(("UnicodeText", self.max_length))
+
+
+class _SharedTexts(Sequence[str]):
+    """Texts in shared memory, read when they are looked at.
+
+    Gymnasium's asynchronous vector environment reads shared observations once and then expects the
+    same object to show every later step, as an array over the memory does. Its own reading of a
+    `Text` gives plain strings, which never change.
+    """
+
+    def __init__(self, space: UnicodeText, memory: Any, n: int) -> None:
+        self._space, self._memory, self._n = space, memory, n
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._read()[index]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> tuple[str, ...]:
+        return self._read()
+
+    def _read(self) -> tuple[str, ...]:
+        texts = _read_plain(self._space, self._memory, n=self._n)
+        return tuple(str(text) for text in texts)
+
+
+_read_plain = read_from_shared_memory.dispatch(Text)
+read_from_shared_memory.register(UnicodeText, _SharedTexts)

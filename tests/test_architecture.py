@@ -300,7 +300,7 @@ def loaded_twice(loaded: Mapping[str, ModuleType | None]) -> list[str]:
         if not isinstance(file, str) or name == PACKAGE or name.startswith(f"{PACKAGE}."):
             continue
         path = Path(file).resolve()
-        if path.is_relative_to(ROOT):
+        if path.exists() and path.is_relative_to(ROOT):
             top = path.relative_to(ROOT).parts[0]
             if top not in NOT_SHIPPED and not top.startswith("."):
                 wrong.append(name)

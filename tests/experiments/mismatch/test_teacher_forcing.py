@@ -138,8 +138,18 @@ def test_a_logged_prefix_gives_the_probabilities_that_the_person_had() -> None:
         assert replayed == log.extra["views"]
 
 
+CARELESS = {
+    "strictness": 0.7,
+    "review_depth": 0.3,
+    "late_discovery": 0.5,
+    "vagueness": 0.5,
+    "answer_quality": 0.6,
+}
+"""Traits with which every reaction below is common enough to be judged."""
+
+
 def test_logs_of_the_same_people_match() -> None:
-    make = people("hurried")
+    make = people("hurried", **CARELESS)
     found = compare(record(make, seed=1, num_users=60), make)
     lines = by_kind(found)
     assert {line.verdict for line in found.lines} <= {Verdict.MATCH, Verdict.INCONCLUSIVE}
@@ -184,7 +194,19 @@ def test_false_mismatches_are_rare_over_seeds() -> None:
 
 def test_a_varied_population_is_recognised_as_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Impatient people are gone by turn ten; who compares blindly would call that a mismatch."""
-    make = Population({"hurried": 1, "lenient_late": 1}, num_users=1000, spread=0.5).sample_user
+    personas = {
+        "hurried": replace(PERSONAS["hurried"], **CARELESS),
+        "lenient_late": replace(
+            PERSONAS["lenient_late"],
+            strictness=0.3,
+            review_depth=0.1,
+            late_discovery=0.8,
+            vagueness=0.3,
+        ),
+    }
+    make = Population(
+        {"hurried": 1, "lenient_late": 1}, num_users=1000, spread=0.5, personas=personas
+    ).sample_user
     logs = record(make, seed=3, num_users=50)
     found = compare(logs, make)
     with monkeypatch.context() as patch:
