@@ -273,7 +273,7 @@ def report(
     if as_json:
         _print_json({"report": str(path)})
     else:
-        Console().print(f"report: {path}")
+        Console().print(f"report: {path}", soft_wrap=True, highlight=False)
 
 
 @contextmanager

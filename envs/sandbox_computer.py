@@ -7,6 +7,7 @@ import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from .. import safe_ast
 from ..reward_models.complexity import function_complexities
 from ..simulators.base import Trial
 from ..trajectory import Complexity, Outcome, TextState, ToolCall, ToolResult
@@ -195,7 +196,7 @@ def _test_names(source: str) -> list[str]:
     """Names of the top-level test functions, in order."""
     return [
         node.name
-        for node in ast.parse(source).body
+        for node in safe_ast.parse(source).body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     ]
 
@@ -226,7 +227,7 @@ def parse_counts(text: str | None) -> tuple[int, int] | None:
 def measure_complexity(source: str) -> Complexity | None:
     """Measure cyclomatic complexity with lizard; None where there is no parsable function."""
     with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-        ast.parse(source)
+        safe_ast.parse(source)
         counts = function_complexities(source)
         if counts:
             return Complexity(

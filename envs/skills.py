@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from .. import safe_ast
 from .actions import format_call
 from .skill_state import SkillState
 from .tasks.mutate import OPERATORS, CandidateEdit, candidate_edits
@@ -240,7 +241,7 @@ def split_into_helpers(source: str) -> str:
 
 def _parsed(source: str) -> ast.Module:
     try:
-        return ast.parse(source)
+        return safe_ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return ast.Module(body=[], type_ignores=[])
 

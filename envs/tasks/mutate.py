@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ... import safe_ast
 from ...errors import ConfigError
 from .symptoms import SYMPTOMS, kinds_mentioned, lines_mentioned
 
@@ -122,7 +123,7 @@ def _candidates(source: str, function: str | None) -> tuple[CandidateEdit, ...]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid escape is the author's business
-            tree = ast.parse(source)
+            tree = safe_ast.parse(source)
         text = _Text(source)
         sites = {site for root in _roots(tree, function) for site in _sites(root, text)}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
