@@ -162,9 +162,9 @@ def _measure(
         computer = SandboxComputer(make_sandbox(config.sandbox), CheckCache())
         stack.callback(computer.close)
         sizes = StudyConfig(
-            num_sim=config.size(288, 60),
-            num_live=config.size(200, 40),
-            num_hybrid=config.size(96, 40),
+            num_sim=config.size(240, 60),
+            num_live=config.size(180, 40),
+            num_hybrid=config.size(64, 40),
             draws=2,
             seed=config.seed,
         )
@@ -245,7 +245,7 @@ def _summary_rows(
     ]
     for name, line in (
         ("value gap, simulated - live", found.total),
-        ("  of it the task mix's doing", found.task_mix),
+        ("  of it task mix and opening request", found.task_mix),
         ("  of it the computer's doing", found.computer),
         ("  of it the person's doing", found.person),
         ("  critic residual (audit)", found.critic_residual),
