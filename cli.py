@@ -1,7 +1,7 @@
 """The `sim2live` command: thin verbs over `experiments` and `live_bridge`.
 
-Exit codes: 0 done; 1 something was found that wants attention (records skipped by `ingest`, hacks
-found by `detect`); 2 the command was given something wrong. Heavy modules are imported inside the
+Exit codes: 0 done; 1 something was found that wants attention (hacks by `detect`, records skipped
+by `ingest --strict`); 2 the command was given something wrong. Heavy modules are imported inside the
 verbs, so that `--help` answers at once.
 """
 
@@ -159,6 +159,9 @@ def train(
 def ingest(
     paths: Annotated[list[Path], typer.Argument(help="Files or folders with logs of any format.")],
     out: Annotated[Path, typer.Option(help="Store to add to; made if it is not there.")],
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if any record had to be skipped.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Read production logs into a store, with a report of everything that was not read."""
@@ -174,7 +177,7 @@ def ingest(
 
         for table in ingest_tables(report, out):
             Console().print(table)
-    raise typer.Exit(FOUND if report.num_skipped else 0)
+    raise typer.Exit(FOUND if strict and report.num_skipped else 0)
 
 
 @app.command(epilog="Example: `sim2live replay runs/real`")

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from ..hack_detectors.base import Finding
 from ..live_bridge.cycle import CycleReport
+from ..live_bridge.formats import UNKNOWN
 from ..live_bridge.ingest import IngestReport
 from ..trajectory import Trajectory, Turn
 from .hack_lab import HackReport
@@ -155,10 +156,13 @@ def ingest_tables(report: IngestReport, store: Path) -> list[Table]:
         f"Ingested into {store}",
         ("file", "format", "new", "turns", "calls", "results", "reactions", "records", "skipped"),
     )
+    unknown = [Path(file.path).name for file in report.files if file.format == UNKNOWN]
     for file in report.files:
+        if file.format == UNKNOWN:
+            continue
         files.add_row(
             Path(file.path).name,
-            file.format,
+            file.error or file.format,
             str(file.num_added),
             str(file.num_turns),
             str(file.num_calls),
@@ -173,6 +177,8 @@ def ingest_tables(report: IngestReport, store: Path) -> list[Table]:
         f"{report.total('num_records')} records = {report.num_converted} converted + {kept_aside} "
         f"kept aside + {report.skipped.total()} skipped; the sums {balance}. Redacted: "
         + (", ".join(f"{kind} {n}" for kind, n in report.redactions.items()) or "nothing")
+        + f". Files in no known format: {len(unknown)}"
+        + (f" ({', '.join(unknown[:4])} ...)" if unknown else "")
     )
     lost = _table("Not converted", ("what", "reason", "records"))
     for what, counts in (("kept aside", report.kept_aside), ("skipped", report.skipped)):
@@ -187,7 +193,7 @@ def ingest_tables(report: IngestReport, store: Path) -> list[Table]:
 def _table(title: str, columns: Sequence[str]) -> Table:
     table = Table(title=title, title_justify="left", caption_justify="left")
     for column in columns:
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     return table
 
 

@@ -19,7 +19,7 @@ def store(tmp_path_factory, request):
     shared = request.getfixturevalue("shared_data")
     out = tmp_path_factory.mktemp("store")
     result = runner.invoke(app, ["ingest", str(shared / "trajectories"), "--out", str(out)])
-    assert result.exit_code == 1  # some records of the samples are broken on purpose
+    assert result.exit_code == 0
     return out
 
 
@@ -33,7 +33,10 @@ def test_every_verb_has_help_with_an_example_and_json(verb):
 
 
 def test_ingest_reports_every_format_and_reason(shared_data, tmp_path):
-    output = run("ingest", shared_data / "trajectories", "--out", tmp_path, "--json", code=1)
+    # Some records of the samples are broken; only --strict makes an exit code of that.
+    output = run(
+        "ingest", shared_data / "trajectories", "--out", tmp_path, "--json", "--strict", code=1
+    )
     report = json.loads(output)
     formats = {file["format"] for file in report["files"]}
     assert {"claude_code", "atif", "mini_swe_agent"} <= formats
@@ -44,9 +47,7 @@ def test_ingest_reports_every_format_and_reason(shared_data, tmp_path):
 
 
 def test_ingesting_twice_adds_nothing(shared_data, store):
-    report = json.loads(
-        run("ingest", shared_data / "trajectories", "--out", store, "--json", code=1)
-    )
+    report = json.loads(run("ingest", shared_data / "trajectories", "--out", store, "--json"))
     assert sum(file["num_added"] for file in report["files"]) == 0
 
 
