@@ -1,8 +1,8 @@
 """The `sim2live` command: thin verbs over `experiments` and `live_bridge`.
 
 Exit codes: 0 done; 1 something was found that wants attention (hacks by `detect`, records skipped
-by `ingest --strict`); 2 the command was given something wrong. Heavy modules are imported inside the
-verbs, so that `--help` answers at once.
+by `ingest --strict`); 2 the command was given something wrong. Heavy modules are imported inside
+the verbs, so that `--help` answers at once.
 """
 
 from __future__ import annotations

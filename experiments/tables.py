@@ -126,7 +126,7 @@ def mismatch_tables(result: dict[str, Any]) -> list[Table]:
     part = result["reactions"]
     table = _table(
         f"The simulated person against the people of {part['live_name']} (open-loop)",
-        ("reaction", "views", "real", "simulated", "difference", "95% interval", "q", "verdict"),
+        ("reaction", "views", "real", "sim.", "diff.", "95% interval", "verdict"),
     )
     for line in part["lines"]:
         table.add_row(
@@ -136,7 +136,6 @@ def mismatch_tables(result: dict[str, Any]) -> list[Table]:
             format_number(line["simulated_rate"]),
             format_number(line["difference"]),
             _interval(line),
-            format_number(line["q_value"]),
             line["verdict"],
         )
     table.caption = part["explanation"]
@@ -154,19 +153,17 @@ def ingest_tables(report: IngestReport, store: Path) -> list[Table]:
     """Draw the tables of `sim2live ingest`: files, reactions, and what was not read."""
     files = _table(
         f"Ingested into {store}",
-        ("file", "format", "new", "turns", "calls", "results", "reactions", "records", "skipped"),
+        ("file", "format", "new", "turns/calls/results", "reactions", "records", "lost"),
     )
     unknown = [Path(file.path).name for file in report.files if file.format == UNKNOWN]
     for file in report.files:
         if file.format == UNKNOWN:
             continue
         files.add_row(
-            Path(file.path).name,
+            _short(Path(file.path).name),
             file.error or file.format,
             str(file.num_added),
-            str(file.num_turns),
-            str(file.num_calls),
-            str(file.num_results),
+            f"{file.num_turns}/{file.num_calls}/{file.num_results}",
             ", ".join(f"{kind} {n}" for kind, n in sorted(file.reactions.items())) or "-",
             str(file.num_records),
             str(file.loss.skipped.total()),
@@ -193,8 +190,13 @@ def ingest_tables(report: IngestReport, store: Path) -> list[Table]:
 def _table(title: str, columns: Sequence[str]) -> Table:
     table = Table(title=title, title_justify="left", caption_justify="left")
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column)
     return table
+
+
+def _short(name: str, most: int = 26) -> str:
+    """Cut the middle out of a long file name, so that its beginning and ending stay."""
+    return name if len(name) <= most else f"{name[: most // 2 - 1]}..{name[-(most // 2 - 1) :]}"
 
 
 def _cut(text: str | None) -> str:
