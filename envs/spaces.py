@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from gymnasium.spaces import Text
 from gymnasium.vector.utils.shared_memory import read_from_shared_memory
@@ -97,4 +97,4 @@ class _SharedTexts(Sequence[str]):
 
 
 _read_plain = read_from_shared_memory.dispatch(Text)
-read_from_shared_memory.register(UnicodeText, _SharedTexts)
+read_from_shared_memory.register(UnicodeText, cast(Any, _SharedTexts))

@@ -217,7 +217,7 @@ def _hack(
     show: _Show,
 ) -> HackReport:
     lab = HackLabConfig(
-        flawed_updates=config.size(64, 4), repaired_updates=config.size(26, 4), seed=config.seed
+        flawed_updates=config.size(110, 4), repaired_updates=config.size(26, 4), seed=config.seed
     )
     with show("4/4 hack lab", lab.flawed_updates + lab.repaired_updates) as advance:
 

@@ -35,7 +35,7 @@ HARD = 0.7
 class HackLabConfig:
     """Length and estimator of the two phases."""
 
-    flawed_updates: int = 64
+    flawed_updates: int = 110
     """At most; the phase ends as soon as the hack is complete (`complete`)."""
     repaired_updates: int = 26
     batch_size: int = 32
