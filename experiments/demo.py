@@ -162,9 +162,9 @@ def _measure(
         computer = SandboxComputer(make_sandbox(config.sandbox), CheckCache())
         stack.callback(computer.close)
         sizes = StudyConfig(
-            num_sim=config.size(240, 60),
-            num_live=config.size(180, 40),
-            num_hybrid=config.size(64, 40),
+            num_sim=config.size(288, 60),
+            num_live=config.size(200, 40),
+            num_hybrid=config.size(96, 40),
             draws=2,
             seed=config.seed,
         )
