@@ -6,6 +6,7 @@ import ast
 import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 from .. import safe_ast
 from ..reward_models.complexity import function_complexities
@@ -192,13 +193,14 @@ class SandboxComputer:
         return result.is_ok, format_check(result), None, result.execution.limit
 
 
-def _test_names(source: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def _test_names(source: str) -> tuple[str, ...]:
     """Names of the top-level test functions, in order."""
-    return [
+    return tuple(
         node.name
         for node in safe_ast.parse(source).body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
-    ]
+    )
 
 
 def format_check(result: CheckResult) -> str:
@@ -224,6 +226,7 @@ def parse_counts(text: str | None) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
+@lru_cache(maxsize=8192)
 def measure_complexity(source: str) -> Complexity | None:
     """Measure cyclomatic complexity with lizard; None where there is no parsable function."""
     with contextlib.suppress(SyntaxError, ValueError, RecursionError):

@@ -31,19 +31,20 @@ class SkillActions(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.observation_space = gymnasium.spaces.Box(
             0.0, 1.0, (len(SKILLS), NUM_FEATURES), np.float32
         )
+        self._described: tuple[tuple[int, int], SkillState, Features] | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Features, dict[str, Any]]:
         """Begin an episode (options as in the wrapped environment)."""
         _, info = self.env.reset(seed=seed, options=options)
+        self._described = None
         return self._features(), info
 
     def step(self, action: np.int64) -> tuple[Features, float, bool, bool, dict[str, Any]]:
         """Expand the skill, take it, and describe the new situation."""
         base = _unwrapped(self)
-        state = self._state()
-        features = skill_features(state)
+        state, features = self._describe()
         text = expand(SKILLS[int(action)], state)
         _, reward, terminated, truncated, info = self.env.step(text)
         turn = base.trajectory.turns[-1]
@@ -51,12 +52,18 @@ class SkillActions(gymnasium.Wrapper[Any, Any, Any, Any]):
         turn.extra["skill"] = SKILLS[int(action)].name
         return self._features(), float(reward), terminated, truncated, info
 
-    def _state(self) -> SkillState:
-        base = _unwrapped(self)
-        return skill_state(base.trajectory, base.episode.pending if base.episode else None)
-
     def _features(self) -> Features:
-        return skill_features(self._state())
+        return self._describe()[1]
+
+    def _describe(self) -> tuple[SkillState, Features]:
+        """Return the state and its features; worked out once for each moment of the session."""
+        base = _unwrapped(self)
+        pending = base.episode.pending if base.episode else []
+        moment = (len(base.trajectory.turns), len(pending))
+        if self._described is None or self._described[0] != moment:
+            state = skill_state(base.trajectory, pending)
+            self._described = (moment, state, skill_features(state))
+        return self._described[1:]
 
 
 class Messages(gymnasium.Wrapper[Any, Any, Any, Any]):

@@ -67,6 +67,14 @@ class DemoConfig:
         return max(least, round(default * self.scale))
 
 
+SIMULATED_LEARNER = LearnerConfig(
+    algorithm="grpo", lr=0.02, entropy_coef=0.01, kl_coef=0.05, epochs=2
+)
+"""The simulator can give several answers to one request, so a group mean. The KL penalty towards
+the untrained policy is what language models are trained with, and matters to what comes later:
+without it training drives the probability of a broken call to about 1e-6, and no real model is that
+sure of its syntax."""
+
 LIVE_LEARNER = LearnerConfig(
     algorithm="reinforce", baseline="batch_mean", lr=0.005, entropy_coef=0.01
 )
@@ -129,9 +137,8 @@ def _simulate(
         group_size=4,
         seed=config.seed,
     )
-    learner = PolicyGradientLearner(
-        policy, LearnerConfig(algorithm="grpo", lr=0.02, entropy_coef=0.01, epochs=2)
-    )
+    untrained = SkillPolicy(NUM_FEATURES, prior=PRIOR, seed=config.seed)
+    learner = PolicyGradientLearner(policy, SIMULATED_LEARNER, reference=untrained)
     steps = config.size(60, 2)
     with show("1/4 training in simulation", steps) as advance:
 
@@ -217,7 +224,7 @@ def _hack(
     show: _Show,
 ) -> HackReport:
     lab = HackLabConfig(
-        flawed_updates=config.size(110, 4), repaired_updates=config.size(26, 4), seed=config.seed
+        flawed_updates=config.size(110, 4), repaired_updates=config.size(60, 4), seed=config.seed
     )
     with show("4/4 hack lab", lab.flawed_updates + lab.repaired_updates) as advance:
 
@@ -291,7 +298,11 @@ def _fired(hack: HackReport) -> str:
     return ", ".join(
         f"{name} {'never' if update is None else update}"
         for name, update in hack.first_fired.items()
+        if name in _WATCH_BROKEN_CALLS
     )
+
+
+_WATCH_BROKEN_CALLS = ("unrecovered_invalid_call", "invalid_call_drift", "sample_accounting")
 
 
 def _figures(
