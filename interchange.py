@@ -30,6 +30,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -74,8 +75,17 @@ def to_atif(trajectory: Trajectory) -> Json:
         steps.append(_write_turn(turn, has_times))
     steps += [_write_message(message, has_times) for message in trajectory.closing]
     head = {"schema_version": SCHEMA_VERSION}
-    document = _write(trajectory, _plain_root, _read_root, ("turns", "closing"), head)
-    document["steps"] = [{"step_id": number, **step} for number, step in enumerate(steps, 1)]
+    numbered = [{"step_id": number, **step} for number, step in enumerate(steps, 1)]
+    name = trajectory.id
+    for _ in range(2):
+        read_root = partial(_read_root, name=name)
+        document = _write(trajectory, _plain_root, read_root, ("turns", "closing"), head)
+        document["steps"] = numbered
+        # A reader names a document that does not name itself. If the name would be another, a
+        # second pass finds the difference and writes ours down.
+        name = _content_name(document)
+        if name == trajectory.id or _is_named(document):
+            break
     return document
 
 
@@ -107,7 +117,8 @@ def _from_atif(document: Json) -> Trajectory:
     if not isinstance(steps, list) or not isinstance(document.get("agent"), dict):
         raise FormatError("not an ATIF document: expected an object with `agent` and `steps`")
     header = {key: value for key, value in document.items() if key != "steps"}
-    trajectory = _read(header, _read_root, _plain_root, ("turns", "closing"))
+    read_root = partial(_read_root, name="" if _is_named(document) else _content_name(document))
+    trajectory = _read(header, read_root, _plain_root, ("turns", "closing"))
     waiting: list[Message] = []
     named: list[list[Any]] = []
     for index, step in enumerate(steps):
@@ -303,13 +314,21 @@ def _plain_root(trajectory: Trajectory) -> Json:
     return _with_extra(document, trajectory.extra)
 
 
-def _read_root(document: Json) -> Trajectory:
+def _is_named(document: Json) -> bool:
+    return bool(_text(document.get("trajectory_id")) or _text(document.get("session_id")))
+
+
+def _content_name(document: Json) -> str:
+    """Name a document after all of its content, steps included."""
+    content = json.dumps(document, sort_keys=True).encode()
+    return f"atif-{hashlib.sha256(content).hexdigest()[:16]}"
+
+
+def _read_root(document: Json, *, name: str = "") -> Trajectory:
     session, own_id = _text(document.get("session_id")), _text(document.get("trajectory_id"))
     agent = document["agent"]
-    content = json.dumps(document, sort_keys=True).encode()
-    fallback = f"atif-{hashlib.sha256(content).hexdigest()[:16]}"
     return Trajectory(
-        id=own_id or session or fallback,
+        id=own_id or session or name,
         task_id=UNKNOWN_TASK,
         source=Source.LIVE,
         session_id=session,

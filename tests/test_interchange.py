@@ -506,3 +506,17 @@ def test_a_bad_line_is_named_by_file_line_and_byte(tmp_path: Path, line: bytes):
     assert next(reader).id == "t1"
     with pytest.raises(FormatError, match=rf"t\.jsonl, line 3 \(byte {len(good) + 1}\)"):
         next(reader)
+
+
+def test_documents_that_name_themselves_nowhere_are_told_apart_by_their_steps():
+    def document(text: str) -> dict:
+        return {
+            "schema_version": "ATIF-v1.6",
+            "agent": {"name": "a", "version": "1"},
+            "steps": [{"step_id": 1, "source": "user", "message": text}],
+        }
+
+    ids = [from_atif(document(text)).id for text in ("one", "two", "one")]
+    assert ids[0] != ids[1]
+    assert ids[0] == ids[2]
+    assert ids[0].startswith("atif-")
