@@ -21,6 +21,7 @@ FOLDERS = [
     "reward_models",
     "hack_detectors",
     "experiments",
+    "experiments.benchmarks",
     "experiments.mismatch",
 ]
 

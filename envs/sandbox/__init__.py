@@ -1,9 +1,11 @@
 """Where code runs: a private work area and ways to run programs in it.
 
-Two sandboxes, one interface (`Sandbox` in `base.py`):
+Three sandboxes, one interface (`Sandbox` in `base.py`):
 
 - `namespaces` (the default, Linux): every execution is a fork of a warm interpreter in new
   namespaces, with a private root folder. For code that nobody has read.
+- `docker`: every execution is a fork of a warm interpreter in a container without network or
+  rights, which one sandbox has to itself. For code that nobody has read, where a daemon runs.
 - `process`: plain subprocesses in a temporary folder. For code that you trust; asked for by name.
 
 Covered by `namespaces`:
@@ -25,6 +27,13 @@ Covered by `namespaces`:
 - Early ends: `sys.exit`, `os._exit`, an exception at import, a killed process or printed words
   never make a test pass.
 
+`docker` covers the same, with these differences: all but the work area, /tmp and /dev/shm is the
+image, read-only; executions of one sandbox follow each other in one container, whose processes are
+all killed and whose /tmp and /dev/shm are emptied after each; kernel objects that could outlive one
+(System V IPC, message queues) cannot be made; the kernel's limits on the container hold for the
+sandbox, those of one execution are set per process and watched every 20 ms; the files are lost with
+a container that dies.
+
 Not covered:
 
 - Bugs in the Linux kernel. Use a virtual machine where that matters.
@@ -35,6 +44,9 @@ Not covered:
   looks like; finding it is the work of the hack detectors.
 - Memory in the work area, /tmp and pipes is bounded by `disk_bytes` (each) and not by
   `memory_bytes`.
+- Traces of earlier executions in the same `namespaces` sandbox: a program is a fork of the server,
+  which keeps the source of tests and standard input out of its forks, but not what earlier
+  programs printed and reported, nor their arguments and environment.
 """
 
 from __future__ import annotations
@@ -42,11 +54,16 @@ from __future__ import annotations
 from ...errors import SandboxUnavailableError, unknown_name
 from .base import CheckResult, ExecResult, Limits, Sandbox, Snapshot
 from .conformance import check_sandbox
+from .docker_backend import DockerSandbox
+from .docker_owner import cleanup_containers
+from .docker_pool import ContainerPool
 from .namespaces import NamespaceSandbox, how_to_enable, missing_isolation
 from .process import ProcessSandbox
 
 __all__ = [
     "CheckResult",
+    "ContainerPool",
+    "DockerSandbox",
     "ExecResult",
     "Limits",
     "NamespaceSandbox",
@@ -54,29 +71,33 @@ __all__ = [
     "Sandbox",
     "Snapshot",
     "check_sandbox",
+    "cleanup_containers",
     "isolation_report",
     "make_sandbox",
 ]
 
-_NAMES = ("namespaces", "process")
+_NAMES = ("namespaces", "docker", "process")
 
 
 def make_sandbox(name: str = "namespaces", *, limits: Limits | None = None) -> Sandbox:
     """Make a sandbox by name.
 
     Args:
-        name: `namespaces` (isolating) or `process` (not isolating).
+        name: `namespaces` or `docker` (isolating), or `process` (not isolating).
         limits: limits of executions that name none.
 
     Raises:
         SandboxUnavailableError: isolation cannot be had on this machine. It is never replaced by
-            less; the message says what is missing and what to do.
+            less; the message says what is missing and what to do. (`docker` says so at its first
+            use, when it starts a container.)
         ConfigError: unknown name, or limits that cannot be enforced.
     """
     if name not in _NAMES:
         raise unknown_name("sandbox", name, _NAMES)
     if name == "process":
         return ProcessSandbox(limits)
+    if name == "docker":
+        return DockerSandbox(limits)
     missing = missing_isolation()
     if missing is not None:
         raise SandboxUnavailableError(how_to_enable(missing))

@@ -11,7 +11,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 MAX_DEPTH = 64
@@ -49,11 +49,23 @@ def split_path(path: str) -> list[str]:
     return parts
 
 
+class Entry(NamedTuple):
+    """A regular file that an execution left."""
+
+    path: str
+    size_bytes: int
+    is_touched: bool
+    """True unless it is certain that nobody changed the file, its folders or their rights."""
+
+
 class Settled(NamedTuple):
     """What `Area.settle` found."""
 
     has_removed: bool
     largest_bytes: int
+    entries: list[Entry]
+    is_plain: bool
+    """True if there are only regular files, each with one name, and folders of such."""
 
     def limit_hit(self, limits: Mapping[str, Any], status: int) -> str | None:
         """Return `disk` if the area did not fit, or a program failed with a file at its bound."""
@@ -134,7 +146,7 @@ class Area:
         """Delete everything."""
         self._delete_all(os.listdir(self.fd))
 
-    def settle(self, max_bytes: int) -> Settled:
+    def settle(self, max_bytes: int, since_s: float = 0.0) -> Settled:
         """Put in order what an ended execution left: owner can read everything, sizes fit.
 
         A file counts with the size it claims, so that sparse files cannot make a later snapshot
@@ -142,35 +154,71 @@ class Area:
 
         Args:
             max_bytes: what all files together may claim.
+            since_s: what changed at that time or later counts as touched, in seconds since the
+                epoch. No program can set back the time of a change (`st_ctime`).
 
         Returns:
-            Whether something had to be removed, and the size of the largest file before that.
+            Whether something had to be removed, the size of the largest file before that, and what
+            is there now.
         """
-        sizes: list[tuple[int, str]] = []
+        if stat.S_IMODE(os.fstat(self.fd).st_mode) & stat.S_IRWXU != stat.S_IRWXU:
+            os.fchmod(self.fd, 0o755)
+        entries: list[Entry] = []
         too_deep: set[str] = set()
+        folders: dict[str, bool] = {}
+        is_plain = True
         for folder, name, path, info in self._walk():
             wanted = stat.S_IRUSR | stat.S_IWUSR
+            above = path.rpartition("/")[0]
+            is_touched = info.st_ctime >= since_s or folders.get(above, False)
             if stat.S_ISDIR(info.st_mode):
                 wanted |= stat.S_IXUSR
+                folders[path] = is_touched
                 if path.count("/") >= MAX_DEPTH:
                     too_deep.add(path.split("/")[0])
             elif stat.S_ISREG(info.st_mode):
-                sizes.append((info.st_size, path))
+                entries.append(Entry(path, info.st_size, is_touched))
+                is_plain &= info.st_nlink == 1
             else:
+                is_plain = False
                 continue
             if info.st_mode & wanted != wanted:
                 os.chmod(name, stat.S_IMODE(info.st_mode) | wanted, dir_fd=folder)
-        self._delete_all(list(too_deep))
-        sizes = [entry for entry in sizes if entry[1].split("/")[0] not in too_deep]
-        excess = sum(size for size, _ in sizes) - max_bytes
-        too_large = excess > 0
-        for size, path in sorted(sizes, reverse=True):
+        if too_deep:
+            self._delete_all(list(too_deep))
+            entries = [entry for entry in entries if entry.path.split("/")[0] not in too_deep]
+        largest = max((entry.size_bytes for entry in entries), default=0)
+        kept = self._make_fit(entries, max_bytes)
+        if folders:
+            is_plain &= folders.keys() == parent_folders(entry.path for entry in entries)
+        has_removed = len(kept) < len(entries) or bool(too_deep)
+        return Settled(has_removed, largest, kept, is_plain and not has_removed)
+
+    def _make_fit(self, entries: list[Entry], max_bytes: int) -> list[Entry]:
+        """Remove the largest files until the rest fits; return what is left."""
+        excess = sum(entry.size_bytes for entry in entries) - max_bytes
+        if excess <= 0:
+            return entries
+        removed = set()
+        for entry in sorted(entries, key=lambda entry: (entry.size_bytes, entry.path))[::-1]:
             if excess <= 0:
                 break
-            self.remove(path)
-            excess -= size
-        largest = max(sizes, default=(0, ""))[0]
-        return Settled(too_large or bool(too_deep), largest)
+            self.remove(entry.path)
+            removed.add(entry.path)
+            excess -= entry.size_bytes
+        return [entry for entry in entries if entry.path not in removed]
+
+    def read_settled(self, entries: list[Entry]) -> list[bytes]:
+        """Return the content of files that `settle` returned, while no program runs."""
+        found = []
+        for path, size, _ in entries:
+            # Not walked: `settle` has just seen that no folder in the path is a link.
+            fd = os.open(path, os.O_RDONLY | _FILE, dir_fd=self.fd)
+            try:
+                found.append(os.read(fd, size) if size else b"")
+            finally:
+                os.close(fd)
+        return found
 
     def _open_folder(self, parts: list[str], path: str, should_create: bool = False) -> int:
         """Open the folder that holds the last component; the caller closes it."""
@@ -256,6 +304,15 @@ class Area:
             os.close(fd)
         os.rmdir(name, dir_fd=parent)
         return rest
+
+
+def parent_folders(paths: Iterable[str]) -> set[str]:
+    """Return all folders that lie above some files."""
+    found: set[str] = set()
+    for path in paths:
+        parts = path.split("/")
+        found.update("/".join(parts[:count]) for count in range(1, len(parts)))
+    return found
 
 
 def _explain(error: OSError, folder: int, name: str, path: str) -> OSError:

@@ -62,7 +62,8 @@ class CheckResult:
 
     outcomes: Mapping[str, str]
     """Test name to `passed`, `failed` (an assertion), `error` (any other exception) or `missing`
-    (expected, but never reported: the process ended early, or the test is gone)."""
+    (expected, but never reported: the process ended early, or the test is gone). From `pytest` also
+    `skipped`; there `failed` is any exception of a test, and `error` one of its fixtures."""
     messages: Mapping[str, str] = field(default_factory=dict)
     """Test name to a short message, for those that did not pass."""
     execution: ExecResult
@@ -135,6 +136,25 @@ class Sandbox(Protocol):
             expected: names that must be reported; by default the top-level `test_*` functions of
                 `source`. One that is not reported is `missing`.
             limits: limits for the whole module.
+        """
+        ...
+
+    def pytest(self, args: Sequence[str] = (), *, limits: Limits | None = None) -> CheckResult:
+        """Run pytest over the work area.
+
+        Outcomes come back over a private channel; `execution` has what pytest printed and its exit
+        status. Names are node ids. `skipped` is a test that skips itself or fails as its `xfail`
+        mark expects; it has not passed, so `is_ok` is false. One that passes in spite of such a
+        mark has `passed`, or `failed` if the mark is strict. A file that cannot be imported is an
+        `error` under its own name. Only pytest's own plugins are loaded, and no cache is kept;
+        the installed packages can be imported, and settings in the work area apply.
+
+        Args:
+            args: arguments of pytest, such as `["-k", "fast", "tests"]`.
+            limits: limits for the whole run.
+
+        Raises:
+            SandboxUnavailableError: pytest is not installed where the code runs.
         """
         ...
 

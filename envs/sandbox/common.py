@@ -27,6 +27,7 @@ BASE_ENV = {
 }
 """What every program finds in its environment, besides PATH and what the caller adds."""
 
+_LIMIT_NAMES = tuple(field.name for field in dataclasses.fields(Limits))
 _MIN_MEMORY_BYTES = 64 * 1024 * 1024
 
 Answer = tuple[dict[str, Any], bytes, bytes, bytes]
@@ -113,6 +114,23 @@ class AreaSandbox(ABC):
         reports = read_reports(control, answer["nonce"])
         return to_check_result(reports, names, to_exec_result(answer, out, err))
 
+    def pytest(self, args: Sequence[str] = (), *, limits: Limits | None = None) -> CheckResult:
+        """Run pytest over the work area (see `Sandbox.pytest`).
+
+        Returns:
+            One outcome for each collected test; `<module>: missing` if pytest ended before it had
+            collected any.
+
+        Raises:
+            ConfigError: `args` is not what a program can be started with.
+            SandboxUnavailableError: pytest is not installed where the code runs.
+            SandboxError: the sandbox itself failed.
+        """
+        words = _check_words(["pytest", *_as_list(args)], {})[1:]
+        answer, out, err, control = self._execute("pytest", b"", limits, argv=words)
+        reports = read_reports(control, answer["nonce"])
+        return to_check_result(reports, None, to_exec_result(answer, out, err))
+
     def read_file(self, path: str) -> bytes:
         """Return a file's content (FileNotFoundError, PermissionError as the protocol says)."""
         with self._open():
@@ -188,17 +206,21 @@ class AreaSandbox(ABC):
             **rest,
             "env": BASE_ENV | rest.get("env", {}),
             "nonce": nonce,
-            "limits": dataclasses.asdict(check_limits(limits) if limits else self.limits),
+            "limits": _as_dict(check_limits(limits) if limits else self.limits),
         }
         with self._open():
             answer, out, err, control = self._run(job, blob)
         if "error" in answer:
             raise SandboxError(f"the `{self.name}` sandbox could not run code: {answer['error']}")
         answer["nonce"] = nonce
-        has_no_memory = any("memory" in report for report in read_reports(control, nonce))
-        if has_no_memory and answer["limit"] is None:
-            answer["limit"] = "memory"
+        if answer["limit"] is None and b'"memory"' in control:
+            if any("memory" in report for report in read_reports(control, nonce)):
+                answer["limit"] = "memory"
         return answer, out, err, control
+
+
+def _as_dict(limits: Limits) -> dict[str, Any]:
+    return {name: getattr(limits, name) for name in _LIMIT_NAMES}
 
 
 def check_limits(limits: Limits) -> Limits:
@@ -207,16 +229,22 @@ def check_limits(limits: Limits) -> Limits:
     Raises:
         ConfigError: a limit is not positive, or too small for an interpreter to start.
     """
-    for field in dataclasses.fields(limits):
-        value = getattr(limits, field.name)
+    for name in _LIMIT_NAMES:
+        value = getattr(limits, name)
         if not value > 0:
-            raise ConfigError(f"limit `{field.name}` is {value}; expected a positive number")
+            raise ConfigError(f"limit `{name}` is {value}; expected a positive number")
     if limits.memory_bytes < _MIN_MEMORY_BYTES:
         raise ConfigError(
             f"limit `memory_bytes` is {limits.memory_bytes}; expected at least "
             f"{_MIN_MEMORY_BYTES}, which an interpreter needs to start"
         )
     return limits
+
+
+def _as_list(args: Sequence[str]) -> list[str]:
+    if isinstance(args, str):
+        raise ConfigError(f"`args` is {args!r}; expected a list such as ['-k', 'name']")
+    return list(args)
 
 
 def _check_words(argv: Sequence[str], env: Mapping[str, str]) -> list[str]:

@@ -13,17 +13,20 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from ...errors import SandboxError
+from ...errors import SandboxError, SandboxUnavailableError
 from .base import CheckResult, ExecResult, Limits, Sandbox, Snapshot
 
 _ENDLESS = "while True: pass"
 
 
-def check_sandbox(sandbox: Sandbox) -> None:
+def check_sandbox(sandbox: Sandbox) -> list[str]:
     """Run every check on an open sandbox; takes a few seconds, most of them waiting for limits.
 
     Args:
         sandbox: what to check; its files are deleted.
+
+    Returns:
+        Why checks were left out, one sentence each; an empty list if all were made.
 
     Raises:
         SandboxError: something is not as the interface says; the message names the check, what was
@@ -31,10 +34,17 @@ def check_sandbox(sandbox: Sandbox) -> None:
     """
     if not isinstance(sandbox, Sandbox):
         raise SandboxError(f"{type(sandbox).__name__} lacks parts of the `Sandbox` interface")
-    for check in (_files, _paths, _snapshots, _programs, _python, _tests, _limits, _independence):
+    checks: tuple[Callable[[Sandbox], str | None], ...] = (
+        *(_files, _paths, _snapshots, _programs, _python, _tests),
+        *(_pytest, _limits, _independence),
+    )
+    left_out = []
+    for check in checks:
         sandbox.restore(Snapshot(files={}))
-        check(sandbox)
+        if reason := check(sandbox):
+            left_out.append(reason)
     sandbox.restore(Snapshot(files={}))
+    return left_out
 
 
 def _expect(what: str, given: object, wanted: object) -> None:
@@ -162,6 +172,79 @@ def _tests(sandbox: Sandbox) -> None:
         result = sandbox.check(_TESTS, limits=Limits(wall_time_s=0.5))
         passed = [test for test, outcome in result.outcomes.items() if outcome == "passed"]
         _expect(f"tests that pass after {name} at import", passed, [])
+
+
+_PYTEST = b"""
+import pytest
+from helper import double
+
+@pytest.fixture
+def broken():
+    raise ValueError
+
+def test_right():
+    assert double(2) == 4
+
+def test_wrong():
+    assert double(2) == 5
+
+def test_fixture(broken):
+    pass
+
+@pytest.mark.skip
+def test_left_out():
+    pass
+
+@pytest.mark.xfail
+def test_expected_to_fail():
+    assert 0
+
+class TestClass:
+    @pytest.mark.parametrize("n", [1, 2])
+    def test_many(self, n):
+        assert double(n) == 2
+"""
+_PYTEST_OUTCOMES = {
+    "test_right": "passed",
+    "test_wrong": "failed",
+    "test_fixture": "error",
+    "test_left_out": "skipped",
+    "test_expected_to_fail": "skipped",
+    "TestClass::test_many[1]": "passed",
+    "TestClass::test_many[2]": "failed",
+}
+
+
+def _pytest(sandbox: Sandbox) -> str | None:
+    files = ["conftest.py", "helper.py", "tests/test_helper.py"]
+    for path, data in zip(files, (b"", b"def double(x):\n    return x * 2", _PYTEST), strict=True):
+        sandbox.write_file(path, data)
+    try:
+        result = sandbox.pytest(["-q"])
+    except SandboxUnavailableError as refusal:
+        return f"`pytest` was not checked: {refusal}"
+    wanted = {f"tests/test_helper.py::{name}": kind for name, kind in _PYTEST_OUTCOMES.items()}
+    _expect("outcomes of pytest", dict(result.outcomes), wanted)
+    _ended(result.execution, "pytest with failures", exit_code=1)
+    _expect("pytest prints a summary", b"2 failed, 2 passed" in result.execution.stdout, True)
+    bad = {name for name, kind in wanted.items() if kind != "passed"}
+    _expect("tests of pytest with a message", set(result.messages), bad)
+    only = sandbox.pytest(["-k", "right"])
+    _expect("selected tests", dict(only.outcomes), {"tests/test_helper.py::test_right": "passed"})
+    _expect("pytest with tests that all pass is ok", only.is_ok, True)
+    _expect("pytest leaves no files", sandbox.list_files(), files)
+    _expect("pytest without tests is not ok", sandbox.pytest(["-k", "no_such"]).is_ok, False)
+    for name, sabotage in (
+        ("os._exit(0)", "import os; os._exit(0)"),
+        ("sys.exit(0)", "import sys; sys.exit(0)"),
+        ("an endless loop", _ENDLESS),
+    ):
+        for code in (sabotage, f"def double(x):\n    {sabotage}"):
+            sandbox.write_file("helper.py", code.encode())
+            result = sandbox.pytest(["-k", "right"], limits=Limits(wall_time_s=1.0))
+            passed = [test for test, outcome in result.outcomes.items() if outcome == "passed"]
+            _expect(f"tests of pytest that pass after {name}", passed, [])
+    return None
 
 
 def _limits(sandbox: Sandbox) -> None:

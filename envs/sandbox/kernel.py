@@ -7,8 +7,12 @@ the fork server: it imports only the standard library.
 from __future__ import annotations
 
 import ctypes
+import functools
+import mmap
 import os
 import platform
+import signal
+from typing import NoReturn
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000
@@ -17,6 +21,9 @@ CLONE_NEWIPC = 0x08000000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
+_CLONE_VM = 0x00000100
+_CLONE_FILES = 0x00000400
+_CLONE_PIDFD = 0x00001000
 
 MS_RDONLY = 0x1
 MS_NOSUID = 0x2
@@ -60,14 +67,27 @@ _REFUSED_CALLS = {
 _REFUSED_EVERYWHERE = (425, 426, 427, 428, 429, 430, 431, 432, 433, 442)  # io_uring, new mount API
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
+_STACK_BYTES = 1 << 14
+
+_MACHINE = platform.machine()
+
 _libc = ctypes.CDLL(None, use_errno=True)
+# Declared once, so that a call converts plain numbers and looks nothing up.
+_libc.prctl.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)
+_libc.capset.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
+_libc.mount.argtypes = (*[ctypes.c_char_p] * 3, ctypes.c_ulong, ctypes.c_char_p)
+_prctl, _capset, _mount, _setns = _libc.prctl, _libc.capset, _libc.mount, _libc.setns
 
 
 def _check(name: str, result: int) -> int:
     if result == -1:
-        code = ctypes.get_errno()
-        raise OSError(code, f"{name}: {os.strerror(code)}")
+        _fail(name)
     return result
+
+
+def _fail(name: str) -> NoReturn:
+    code = ctypes.get_errno()
+    raise OSError(code, f"{name}: {os.strerror(code)}")
 
 
 def unshare(flags: int) -> None:
@@ -77,16 +97,55 @@ def unshare(flags: int) -> None:
 
 def enter_namespace(fd: int, kind: int) -> None:
     """Make the namespace behind `fd` (of type `kind`) the current one."""
-    _check("setns", _libc.setns(fd, kind))
+    if _setns(fd, kind):
+        _fail("setns")
+
+
+def start_idle_init() -> tuple[int, int]:
+    """Start a process that does nothing at all until it is killed.
+
+    As process 1 of a new PID namespace it is what the kernel ends a whole tree by. It costs no copy
+    of this process: it shares the memory and the descriptors, and executes `pause` of the C
+    library, never Python. No signal can make it return, provided that none has a handler: see
+    `clear_signal_handlers`. It reaps nobody, so a daemon that has ended stays listed in the /proc
+    of the namespace.
+
+    Returns:
+        Its process id, and a descriptor of it that is closed on exec.
+    """
+    descriptor = ctypes.c_int(-1)
+    pid = _check(
+        "clone",
+        _libc.clone(
+            _libc.pause,
+            ctypes.c_void_p(ctypes.addressof(_idle_stack()) + _STACK_BYTES),
+            ctypes.c_int(_CLONE_VM | _CLONE_FILES | _CLONE_PIDFD | signal.SIGCHLD),
+            None,
+            ctypes.byref(descriptor),
+        ),
+    )
+    return pid, descriptor.value
+
+
+@functools.cache
+def _idle_stack() -> ctypes.Array[ctypes.c_char]:
+    """Return the stack of all idle processes: each only writes to it, before it comes to rest."""
+    area = mmap.mmap(-1, _STACK_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return (ctypes.c_char * _STACK_BYTES).from_buffer(area)
+
+
+def clear_signal_handlers() -> None:
+    """Give every signal that has a handler of Python's its default effect."""
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str = "") -> None:
     """Mount `source` on `target`."""
-    arguments = (text.encode() if text else None for text in (source, target, kind))
-    _check(
-        f"mount {kind or source} on {target}",
-        _libc.mount(*arguments, ctypes.c_ulong(flags), options.encode() or None),
-    )
+    names = source.encode(), target.encode(), kind.encode() or None
+    if _mount(*names, flags, options.encode() or None):
+        _fail(f"mount {kind or source} on {target}")
 
 
 def unmount(target: str) -> None:
@@ -123,32 +182,32 @@ def pivot_root(new_root: str, put_old: str) -> None:
     )
 
 
-def _prctl(name: str, option: int, value: int, extra: object = 0) -> None:
-    pointer = extra if not isinstance(extra, int) else ctypes.c_ulong(extra)
-    zero = ctypes.c_ulong(0)
-    _check(name, _libc.prctl(option, ctypes.c_ulong(value), pointer, zero, zero))
-
-
 def die_with_parent(signal_number: int) -> None:
     """Have the kernel send this process `signal_number` when the thread that made it ends."""
-    _prctl("prctl(PDEATHSIG)", _PR_SET_PDEATHSIG, signal_number)
+    if _prctl(_PR_SET_PDEATHSIG, signal_number, 0, 0, 0):
+        _fail("prctl(PDEATHSIG)")
 
 
 def set_dumpable(allowed: bool) -> None:
     """Allow or forbid processes of the same user to trace this one or read its memory."""
-    _prctl("prctl(DUMPABLE)", _PR_SET_DUMPABLE, int(allowed))
+    if _prctl(_PR_SET_DUMPABLE, allowed, 0, 0, 0):
+        _fail("prctl(DUMPABLE)")
 
 
 def refuse_new_privileges() -> None:
     """Make set-user-id bits and file capabilities without effect, for good."""
-    _prctl("prctl(NO_NEW_PRIVS)", _PR_SET_NO_NEW_PRIVS, 1)
+    if _prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+        _fail("prctl(NO_NEW_PRIVS)")
+
+
+_NO_CAPABILITIES = (ctypes.c_uint32 * 8)(0x20080522)  # a header of two words, then six of nothing
+_HEADER_AT = ctypes.addressof(_NO_CAPABILITIES)
 
 
 def drop_capabilities() -> None:
     """Give up every capability."""
-    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-    nothing = (ctypes.c_uint32 * 6)()
-    _check("capset", _libc.capset(ctypes.byref(header), ctypes.byref(nothing)))
+    if _capset(_HEADER_AT, _HEADER_AT + 8):
+        _fail("capset")
 
 
 class _Instruction(ctypes.Structure):
@@ -166,7 +225,7 @@ class _Program(ctypes.Structure):
 
 def has_call_filter() -> bool:
     """Say whether the filter of system calls is known for this architecture."""
-    return platform.machine() in _REFUSED_CALLS
+    return _MACHINE in _REFUSED_CALLS
 
 
 def filter_calls() -> None:
@@ -175,12 +234,14 @@ def filter_calls() -> None:
     Calls of a foreign architecture (32-bit on a 64-bit kernel, x32) kill the process, since their
     numbers mean something else. Does nothing on an architecture whose numbers are not known here.
     """
-    machine = platform.machine()
-    if machine not in _REFUSED_CALLS:
-        return
+    if _FILTER is not None and _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, _FILTER_AT, 0, 0):
+        _fail("prctl(SECCOMP)")
+
+
+def _make_filter(machine: str) -> _Program:
+    """Assemble the filter: a search for the number of the call by halving the refused ones."""
     load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06
     kill, refuse, allow = 0x80000000, 0x00050000 | 1, 0x7FFF0000
-    refused = (*_REFUSED_CALLS[machine], *_REFUSED_EVERYWHERE)
     code = [
         (load, 0, 0, 4),  # the architecture
         (equal, 1, 0, _AUDIT_ARCH[machine]),
@@ -189,9 +250,18 @@ def filter_calls() -> None:
         (at_least, 0, 1, 0x40000000),  # x32
         (give, 0, 0, kill),
     ]
-    for place, number in enumerate(refused):
-        code.append((equal, len(refused) - place, 0, number))
-    code += [(give, 0, 0, allow), (give, 0, 0, refuse)]
+
+    def search(numbers: list[int]) -> list[tuple[int, int, int, int]]:
+        if len(numbers) == 1:
+            return [(equal, 0, 1, numbers[0]), (give, 0, 0, refuse), (give, 0, 0, allow)]
+        middle = len(numbers) // 2
+        below, above = search(numbers[:middle]), search(numbers[middle:])
+        return [(at_least, len(below), 0, numbers[middle]), *below, *above]
+
+    code += search(sorted((*_REFUSED_CALLS[machine], *_REFUSED_EVERYWHERE)))
     array = (_Instruction * len(code))(*(_Instruction(*fields) for fields in code))
-    program = _Program(len(code), array)
-    _prctl("prctl(SECCOMP)", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program))
+    return _Program(len(code), array)
+
+
+_FILTER = _make_filter(_MACHINE) if has_call_filter() else None
+_FILTER_AT = ctypes.addressof(_FILTER) if _FILTER is not None else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import platform
 import sys
@@ -11,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import SandboxError, SandboxUnavailableError, SandboxWorkerError
-from .area import Area
 from .base import Limits
 from .common import Answer, AreaSandbox, check_limits
+from .mirror import MirroredArea
 from .worker import Worker
 
 _MIN_KERNEL = (5, 14)
@@ -40,7 +41,7 @@ class NamespaceSandbox(AreaSandbox):
         super().__init__(limits)
         self._interpreter = interpreter
         self._worker: Worker | None = None
-        self._orphaned: Area | None = None
+        self._orphaned: MirroredArea | None = None
         self._end: weakref.finalize[Any, NamespaceSandbox] | None = None
 
     @property
@@ -64,7 +65,7 @@ class NamespaceSandbox(AreaSandbox):
         except SandboxUnavailableError as cause:
             raise SandboxUnavailableError(how_to_enable(str(cause))) from cause
 
-    def _adopt(self, worker: Worker, orphaned: Area) -> None:
+    def _adopt(self, worker: Worker, orphaned: MirroredArea) -> None:
         """Give a new server the files that the old one left."""
         try:
             orphaned.settle(self.limits.disk_bytes)
@@ -79,18 +80,32 @@ class NamespaceSandbox(AreaSandbox):
     def _run(self, job: dict[str, Any], blob: bytes) -> Answer:
         worker = self._ensure()
         job["env"] = {"PATH": worker.facts["path"], **job["env"]}
+        worker.area.forget()
         try:
             answer, output = worker.ask(job, blob)
+        except SandboxUnavailableError:
+            raise  # nothing has run
         except BaseException:
             self._orphan(worker)
             raise
         if "sizes" not in answer:
             return answer, b"", b"", b""
-        num_out, num_err = answer["sizes"]
-        end = num_out + num_err
-        return answer, output[:num_out], output[num_out:end], output[end:]
+        told = answer.get("files", [])
+        sizes = [*answer["sizes"], *(size for _, size, _ in told)]
+        ends = list(itertools.accumulate(sizes))
+        out, err, control, *contents = (
+            output[end - size : end] for size, end in zip(sizes, ends, strict=True)
+        )
+        if "files" in answer:
+            paths = [path for path, _, _ in told]
+            worker.area.learn(
+                dict(zip(paths, contents, strict=True)),
+                touched=(path for path, _, is_touched in told if is_touched),
+                is_plain=answer["is_plain"],
+            )
+        return answer, out, err, control
 
-    def _area(self) -> Area:
+    def _area(self) -> MirroredArea:
         return self._ensure().area
 
     def _release(self) -> None:
@@ -109,6 +124,7 @@ class NamespaceSandbox(AreaSandbox):
         """Keep a lost server's files for the next one."""
         if self._end is not None:
             self._end.detach()
+        worker.area.forget()
         self._orphaned, self._worker, self._end = worker.area, None, None
 
 

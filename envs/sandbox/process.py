@@ -7,6 +7,7 @@ process, file size and output, and kills the process group; it hides nothing and
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import shutil
@@ -19,7 +20,7 @@ import warnings
 import weakref
 from typing import IO, Any
 
-from ...errors import SandboxWorkerError
+from ...errors import SandboxUnavailableError, SandboxWorkerError
 from .area import Area
 from .base import Limits
 from .capture import Capture, pump
@@ -73,6 +74,10 @@ class ProcessSandbox(AreaSandbox):
         return self._files
 
     def _run(self, job: dict[str, Any], blob: bytes) -> Answer:
+        if job["kind"] == "pytest" and importlib.util.find_spec("pytest") is None:
+            raise SandboxUnavailableError(
+                f"pytest is not installed for `{sys.executable}`; `pip install pytest`"
+            )
         area = self._area()
         path = os.pathsep.join(
             [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from .base import CheckResult, ExecResult
 
-_WORST_FIRST = ("error", "failed", "missing", "passed")
+_WORST_FIRST = ("error", "failed", "missing", "skipped", "passed")
 
 
 def to_exec_result(answer: dict[str, Any], stdout: bytes, stderr: bytes) -> ExecResult:

@@ -1,8 +1,7 @@
 """The private root folder of a sandbox: what a program in it can see.
 
-`build_root` runs once per fork server, in new user, mount and PID namespaces;
-`enter_private_mounts` runs once per execution and only adds what executions must not share: /proc
-and /tmp.
+`build_root` runs once per fork server, in new user, mount and PID namespaces; `mount_tmp` and
+`mount_proc` run once per execution and only add what executions must not share.
 """
 
 from __future__ import annotations
@@ -83,10 +82,8 @@ def build_root(disk_bytes: int) -> None:
     kernel.mount("", "/", flags=kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY | _PLAIN)
 
 
-def enter_private_mounts(disk_bytes: int) -> None:
-    """Give this execution a /proc and a /tmp of its own (in a new mount namespace)."""
-    # Only processes: the rest of /proc would tell about the host.
-    kernel.mount("proc", "/proc", "proc", _PLAIN | kernel.MS_NOEXEC, "subset=pid")
+def mount_tmp(disk_bytes: int) -> None:
+    """Give this mount namespace a /tmp of its own."""
     kernel.mount("tmpfs", "/tmp", "tmpfs", _PLAIN, area_options(disk_bytes, "1777"))
     for number, (folder, _) in enumerate(interpreter_folders()):
         if folder.startswith("/tmp/"):  # hidden by the new /tmp: point to where it is kept
@@ -94,20 +91,30 @@ def enter_private_mounts(disk_bytes: int) -> None:
             os.symlink(f"{_STORE}/{number}", folder)
 
 
+def mount_proc() -> None:
+    """Give this mount namespace a /proc of the PID namespace that this process was born into.
+
+    It shows processes only: the rest of /proc would tell about the host.
+    """
+    kernel.mount("proc", "/proc", "proc", _PLAIN | kernel.MS_NOEXEC, "subset=pid")
+
+
 def resize_area(disk_bytes: int) -> None:
-    """Change how much the work area may hold, never to less than it holds already."""
+    """Let the work area hold so much, but never less than it holds already."""
     info = os.statvfs(WORKSPACE)
-    used = (info.f_blocks - info.f_bfree) * info.f_frsize
-    options = area_options(max(disk_bytes, used), "755")
-    kernel.mount("tmpfs", WORKSPACE, "tmpfs", kernel.MS_REMOUNT | _PLAIN, options)
+    size, used = info.f_blocks * info.f_frsize, (info.f_blocks - info.f_bfree) * info.f_frsize
+    if not disk_bytes <= size < disk_bytes + info.f_frsize:
+        options = area_options(max(disk_bytes, used), "755")
+        kernel.mount("tmpfs", WORKSPACE, "tmpfs", kernel.MS_REMOUNT | _PLAIN, options)
 
 
-def is_full(folder: str) -> bool:
-    """Say whether a file system has no room or no file entries left."""
+def is_full(folder: str | int) -> bool:
+    """Say whether a file system (of a path or a descriptor) has no room or file entries left."""
     info = os.statvfs(folder)
     return info.f_bavail == 0 or info.f_favail == 0
 
 
+@functools.cache
 def area_options(disk_bytes: int, mode: str) -> str:
     """Return the mount options of a bounded tmpfs; also the number of files is bounded."""
     entries = max(1024, disk_bytes // 4096)

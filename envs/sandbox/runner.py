@@ -1,6 +1,7 @@
 """What happens inside the process that runs the untrusted code, last thing before it.
 
-Three kinds of job: `exec` a program, run Python source as `__main__`, or `check` test functions.
+Four kinds of job: `exec` a program, run Python source as `__main__`, `check` test functions, or run
+`pytest`.
 The interpreter is warm and thrown away afterwards. It shares its memory with the code it runs, so
 reports are a matter of good order, not of proof: see "not covered" in the package's docstring.
 """
@@ -11,18 +12,22 @@ import ast
 import atexit
 import builtins
 import contextlib
+import functools
 import io
 import json
 import linecache
 import os
 import random
+import re
 import resource
 import signal
 import sys
 import traceback
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
+
+from . import pytest_job
 
 MAIN_FILE = "<main>"
 TEST_FILE = "<tests>"
@@ -30,6 +35,20 @@ MODULE_ENTRY = "<module>"
 """Stands for the tests of a module that does not even parse."""
 
 _MAX_MESSAGE_CHARS = 300
+_REHEARSAL = "rehearsal_of_sandbox"
+_REHEARSED = "def f(x):\n    return x + 1\n"
+_REHEARSED_TESTS = f"""
+import {_REHEARSAL}
+
+class A:
+    pass
+
+def test_a():
+    assert {_REHEARSAL}.f(1) == 2
+
+def test_b():
+    assert {_REHEARSAL}.f(1) == 3
+"""
 _Report = Callable[[dict[str, Any]], None]
 
 
@@ -40,6 +59,17 @@ def set_limits(limits: dict[str, Any], *, processes: int | None) -> None:
         limits: the fields of `Limits`.
         processes: number of tasks this user may have; None leaves it.
     """
+    apply_limits(resource_limits(limits, processes=processes))
+
+
+def apply_limits(wanted: dict[int, tuple[int, int]]) -> None:
+    """Set what `resource_limits` returned, be it in the parent process."""
+    for kind, pair in wanted.items():
+        resource.setrlimit(kind, pair)
+
+
+def resource_limits(limits: dict[str, Any], *, processes: int | None) -> dict[int, tuple[int, int]]:
+    """Return the soft and hard resource limits that enforce `limits` (see `set_limits`)."""
     memory, cpu_s = int(limits["memory_bytes"]), -int(-limits["cpu_time_s"] // 1)
     wanted = {
         resource.RLIMIT_AS: (memory, memory),
@@ -51,10 +81,15 @@ def set_limits(limits: dict[str, Any], *, processes: int | None) -> None:
     if processes is not None:
         wanted[resource.RLIMIT_NPROC] = (processes, processes)
     for kind, (soft, hard) in wanted.items():
-        _, most = resource.getrlimit(kind)
-        if most == resource.RLIM_INFINITY:
-            most = hard
-        resource.setrlimit(kind, (min(soft, most), min(hard, most)))
+        most = _most_allowed(kind)
+        if most != resource.RLIM_INFINITY:
+            wanted[kind] = (min(soft, most), min(hard, most))
+    return wanted
+
+
+@functools.cache
+def _most_allowed(kind: int) -> int:
+    return resource.getrlimit(kind)[1]
 
 
 def warm_up() -> None:
@@ -66,34 +101,84 @@ def warm_up() -> None:
     _text_stream(1, "surrogateescape")
 
 
+class Prepared:
+    """What a server has made ready for its forks; a fork that finds nothing does it itself."""
+
+    env: dict[str, str] | None = None
+    """What `os.environ` holds."""
+    streams: tuple[TextIO, TextIO, TextIO] | None = None
+    """Objects for `sys.stdin`, `sys.stdout` and `sys.stderr`."""
+
+
+def rehearse(kind: str, control: int, times: int) -> None:
+    """Do a job, several times, in the server whose forks will do jobs, and undo what it changed.
+
+    Code that has run is specialised and caches are filled; a fork that finds this done writes to
+    fewer pages, and each page that it writes to first has to be copied. The current folder must be
+    writable, and descriptors 0 to 2 of the kinds that programs get.
+
+    Args:
+        kind: `check` or `pytest`.
+        control: descriptor that reports are written to.
+        times: how often.
+    """
+    Prepared.streams = Prepared.streams or _make_streams()
+    kept = (sys.stdin, sys.stdout, sys.stderr, sys.argv, sys.path[:])
+    job = {"kind": kind, "argv": [f"test_{_REHEARSAL}.py"], "nonce": "0" * 32, "expected": None}
+    files = {f"{_REHEARSAL}.py": _REHEARSED, f"test_{_REHEARSAL}.py": _REHEARSED_TESTS}
+    for name, text in files.items():
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(text)
+    try:
+        for _ in range(times):
+            run_job({**job, "env": dict(os.environ)}, _REHEARSED_TESTS.encode(), control)
+            for name in ("check_tests", _REHEARSAL, f"test_{_REHEARSAL}"):
+                sys.modules.pop(name, None)
+            sys.stdin, sys.stdout, sys.stderr, sys.argv, sys.path[:] = kept
+            linecache.clearcache()
+    finally:
+        for name in files:
+            os.unlink(name)
+        sys.path_importer_cache.pop(os.getcwd(), None)
+
+
+def adopt_environment(env: dict[str, str]) -> None:
+    """Make `env` the environment of this process and of the jobs of its forks."""
+    if env != Prepared.env:
+        os.environ.clear()
+        os.environ.update(env)
+        Prepared.env = dict(env)
+
+
 def run_job(job: dict[str, Any], blob: bytes, control: int) -> int:
     """Do the job in the current folder and return the exit code (`exec` returns only if it fails).
 
     Args:
-        job: `kind`, `argv`, `env`, `nonce`, `expected`.
+        job: `kind`, `argv`, `env` (None leaves it), `nonce`, `expected`.
         blob: the Python source of the kinds that have one.
         control: descriptor of the private pipe for reports.
     """
-    os.environ.clear()
-    os.environ.update(job["env"])
+    if job["env"] is not None:
+        adopt_environment(job["env"])
     if job["kind"] == "exec":
         return _exec(job["argv"])
-    sys.stdin = open(0, encoding="utf-8", closefd=False)
-    sys.stdout = _text_stream(1, "surrogateescape")
-    sys.stderr = _text_stream(2, "backslashreplace")
+    sys.stdin, sys.stdout, sys.stderr = Prepared.streams or _make_streams()
     sys.dont_write_bytecode = True
     sys.argv = [MAIN_FILE]
     sys.path.insert(0, os.getcwd())
-    _forget_shadowed(os.listdir())
+    if job["kind"] != "pytest":  # there, what pytest has imported comes first, as anywhere
+        _forget_shadowed(os.listdir())
     random.seed(0)  # so that code which forgets to seed still does the same in every run
     report = _reporter(control, job["nonce"])
     source = blob.decode("utf-8", "surrogatepass")
     try:
         if job["kind"] == "python":
             return _python(source, report)
+        if job["kind"] == "pytest":
+            return pytest_job.run(job["argv"], report)
         return _check(source, job["expected"], report)
     finally:
-        _finish(with_threads=job["kind"] == "python")
+        _finish(with_threads=job["kind"] != "check")
 
 
 def _exec(argv: list[str]) -> int:
@@ -107,6 +192,14 @@ def _exec(argv: list[str]) -> int:
     except (OSError, ValueError) as error:
         os.write(2, os.fsencode(f"{argv[0]}: cannot be run: {error}\n"))
         return 126
+
+
+def _make_streams() -> tuple[TextIO, TextIO, TextIO]:
+    return (
+        open(0, encoding="utf-8", closefd=False),
+        _text_stream(1, "surrogateescape"),
+        _text_stream(2, "backslashreplace"),
+    )
 
 
 def _text_stream(fd: int, errors: str) -> io.TextIOWrapper:
@@ -177,8 +270,15 @@ def _print_error(error: BaseException, report: _Report) -> None:
 
 
 def _check(source: str, expected: list[str] | None, report: _Report) -> int:
+    code, problem = None, None
     try:
-        names = expected if expected is not None else _test_names(source)
+        code = _compile(source, TEST_FILE)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        problem = error
+    try:
+        names = expected
+        if names is None:
+            names = (_plain_names(source) if code else None) or _test_names(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         report({"name": MODULE_ENTRY, "outcome": "error", "message": _describe(error)})
         _print_error(error, report)
@@ -188,7 +288,9 @@ def _check(source: str, expected: list[str] | None, report: _Report) -> int:
     module.__dict__.update(__builtins__=builtins, __file__=TEST_FILE)
     sys.modules[module.__name__] = module
     try:
-        exec(_compile(source, TEST_FILE), module.__dict__)
+        if code is None:
+            raise problem or SyntaxError
+        exec(code, module.__dict__)
     except BaseException as error:  # noqa: BLE001 - sys.exit at import is a failure as well
         message = f"import failed: {_describe(error)}"
         for name in names:
@@ -201,6 +303,22 @@ def _check(source: str, expected: list[str] | None, report: _Report) -> int:
         report({"name": name, "outcome": outcome, "message": message})
         num_bad += outcome != "passed"
     return 1 if num_bad else 0
+
+
+_UNCLEAR = re.compile(r"[^\x20-\x7e\n\t]|\"\"\"|'''|\\\n")
+_PLAIN_TEST = re.compile(r"^(?:async[ \t]+)?def[ \t]+(test_\w*)", re.MULTILINE)
+
+
+def _plain_names(source: str) -> list[str] | None:
+    """Return what `_test_names` would, for valid source in which no line can be misread.
+
+    Parsing into a tree costs more than running most tests. A `def` in the first column starts a
+    top-level function, unless the line begins inside a string or goes on from the one before; where
+    that cannot be excluded at a glance, the answer is None.
+    """
+    if _UNCLEAR.search(source):
+        return None
+    return list(dict.fromkeys(_PLAIN_TEST.findall(source)))
 
 
 def _test_names(source: str) -> list[str]:

@@ -8,18 +8,21 @@ standard library and its siblings in this folder, under a package name of its ow
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import gc
 import importlib
-import json
 import os
+import select
 import signal
 import socket
+import sys
 import time
 from typing import Any, NoReturn
 
-from . import kernel, rootfs, supervise, wire
-from .area import Area
-from .capture import Capture, pump
+from . import fork_hooks, kernel, pytest_job, rootfs, runner, wire
+from .area import Area, Entry
+from .execution import CallerGone, Execution, Home, own_namespaces
 
 _ISOLATION = (
     kernel.CLONE_NEWNS
@@ -28,7 +31,14 @@ _ISOLATION = (
     | kernel.CLONE_NEWIPC
     | kernel.CLONE_NEWUTS
 )
-_CONTROL_BYTES = 1 << 20
+_MAX_TOLD_FILES = 64
+_MAX_TOLD_BYTES = 1 << 16
+_NUM_REHEARSALS = 12
+_NUM_PYTEST_REHEARSALS = 3
+_REHEARSAL_BYTES = 1 << 20
+_COLLECT_MS = 10
+_CLOCK_STEP_S = 0.02
+"""The kernel notes the time of changes with a clock that advances in steps shorter than this."""
 # What programs under test commonly import; the child finds it loaded.
 _PRELOAD = (
     "bisect collections contextlib copy dataclasses datetime decimal enum fractions functools "
@@ -68,141 +78,189 @@ def main(link_fd: int, disk_bytes: int) -> None:
     _serve(link, disk_bytes, is_root=is_root)
 
 
-def _serve(link: socket.socket, disk_bytes: int, *, is_root: bool) -> NoReturn:
-    for name in _PRELOAD:
-        importlib.import_module(name)
-    folder = os.open(rootfs.WORKSPACE, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
-    ready = {"is_root": is_root, "path": rootfs.search_path(), "filter": kernel.has_call_filter()}
-    wire.send(link, ready)
-    socket.send_fds(link, [b"f"], [folder])
-    gc.disable()  # a collection would write to every page that the children share
-    gc.freeze()
-    spare = Spare(link, own_pids, disk_bytes, is_root=is_root)
-    while True:
-        try:
-            job, blob = wire.receive(link)
-        except (wire.Closed, OSError):
-            os._exit(0)
-        wanted = int(job["limits"]["disk_bytes"])
-        try:
-            if wanted != disk_bytes:
-                rootfs.resize_area(wanted)
-                disk_bytes = wanted
-                spare.end()
-                spare = Spare(link, own_pids, disk_bytes, is_root=is_root)
-            answer, output = _execute(spare, job, blob, link)
-            settled = Area(folder).settle(wanted)
-            if "error" not in answer:
-                hit = settled.limit_hit(job["limits"], answer["status"])
-                answer["limit"] = answer["limit"] or hit
-        except OSError as error:
-            answer, output = {"error": f"{type(error).__name__}: {error}"}, b""
-        wire.send(link, answer, output)
-        spare.end()
-        _reap()
-        spare = Spare(link, own_pids, disk_bytes, is_root=is_root)
-
-
-class Spare:
-    """An execution made ahead: its namespaces are there and its program waits for a job.
+class Server:
+    """Serves one request at a time; the next execution is made when an answer has been given.
 
     Args:
-        link: the server's socket, which the execution must not have.
-        own_pids: the server's own PID namespace, to return to after the fork.
-        disk_bytes: size of the execution's /tmp.
-        is_root: True if the programs run as another user than the server.
+        home: what its executions have in common.
+        disk_bytes: size of /tmp that is expected to be asked for.
     """
 
-    def __init__(
-        self, link: socket.socket, own_pids: int, disk_bytes: int, *, is_root: bool
-    ) -> None:
-        pairs = [os.pipe() for _ in supervise.Pipes.__slots__]
-        to_init, to_program, *outputs = pairs
-        self.reading = [read for read, _ in outputs]
-        self.writing = [to_init[1], to_program[1]]
-        theirs = [to_init[0], to_program[0], *(write for _, write in outputs)]
-        kernel.unshare(kernel.CLONE_NEWPID)
-        self.pid = os.fork()
-        if self.pid == 0:
-            for fd in (link.fileno(), own_pids, *self.reading, *self.writing):
-                os.close(fd)
-            supervise.run_init(supervise.Pipes(*theirs), disk_bytes, is_root=is_root)
-        kernel.enter_namespace(own_pids, kernel.CLONE_NEWPID)
-        for fd in theirs:
-            os.close(fd)
+    def __init__(self, home: Home, disk_bytes: int) -> None:
+        self.home = home
+        self.disk_bytes = disk_bytes
+        self.area = Area(os.open(rootfs.WORKSPACE, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        self._spare: Execution | None = None
+        self._ended: list[int] = []
+        self._branches: list[int] = []
+        self._inbox = wire.Inbox()
 
-    def start(self, job: dict[str, Any], blob: bytes) -> None:
-        """Hand over the job; the init needs its limits only."""
-        writing, self.writing = self.writing, []
-        for fd, rest in zip(writing, (b"", blob), strict=True):
-            text = json.dumps(job).encode() + b"\n"
-            with open(fd, "wb") as file:
-                file.write(text + rest)
+    def serve(self) -> NoReturn:
+        """Answer until the caller closes the link."""
+        self._make_spare()
+        while True:
+            try:
+                job, blob = self._inbox.receive_job(self.home.link)
+                if job["kind"] == "branch":
+                    self._branch()
+                    continue
+                answer, output = self._carry_out(job, blob)
+                wire.send(self.home.link, answer, output)
+            except (wire.Closed, CallerGone, OSError):
+                os._exit(0)
+            self._make_spare()  # now, while the caller is busy with the answer
+            self._collect()
 
-    def end_tree(self) -> None:
-        """End its init, and so everything in its PID namespace, and wait until it is gone."""
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-            self.pid = 0
+    def _collect(self) -> None:
+        """Collect the processes of ended executions, for as long as there is nothing else to do."""
+        request = select.poll()
+        request.register(self.home.link, select.POLLIN)
+        while True:
+            self._ended = [pid for pid in self._ended if os.waitpid(pid, os.WNOHANG)[0] == 0]
+            if not self._ended or request.poll(_COLLECT_MS):
+                return
 
-    def end(self) -> None:
-        """Close its pipes and see that its init ends too, without waiting for that."""
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            self.pid = 0
-        for fd in (*self.reading, *self.writing):
-            os.close(fd)
-        self.reading, self.writing = [], []
+    def _carry_out(self, job: dict[str, Any], blob: memoryview) -> wire.Message:
+        limits = job["limits"]
+        if job["kind"] != "exec":
+            runner.adopt_environment(job["env"])  # most jobs have the same
+        self.disk_bytes = int(limits["disk_bytes"])
+        execution = None
+        try:
+            rootfs.resize_area(self.disk_bytes)
+            was_full = rootfs.is_full(rootfs.WORKSPACE)
+            execution = self._take()
+            start_s = time.time()
+            execution.start(job, blob)
+            answer, output = execution.finish(limits)
+            if "error" in answer:
+                return answer, b""
+            settled = self.area.settle(self.disk_bytes, start_s - _CLOCK_STEP_S)
+            if answer["limit"] is None:
+                is_full = rootfs.is_full(rootfs.WORKSPACE) and not was_full
+                hit = "disk" if is_full else settled.limit_hit(limits, answer["status"])
+                answer["limit"] = hit
+            if _is_small(settled.entries):
+                answer["files"], answer["is_plain"] = settled.entries, settled.is_plain
+                output += b"".join(self.area.read_settled(settled.entries))
+            return answer, output
+        except OSError as error:
+            return {"error": f"{type(error).__name__}: {error}"}, b""
+        finally:
+            if execution is not None:
+                self._ended += execution.end()
+
+    def _branch(self) -> None:
+        """Start the server that has pytest in memory; the caller sends its link to that one."""
+        _, fds, _, _ = socket.recv_fds(self.home.link, 1, 1)
+        self._branches = [pid for pid in self._branches if os.waitpid(pid, os.WNOHANG)[0] == 0]
+        pid = os.fork()
+        if pid == 0:
+            self.home.link.close()
+            if self._spare is not None:
+                self._spare.let_go()
+            _serve_pytest(self, socket.socket(fileno=fds[0]))
+        os.close(fds[0])
+        self._branches.append(pid)  # one that found no pytest is collected the next time
+
+    def _take(self) -> Execution:
+        """Return an execution that fits; the one made ahead, unless its /tmp has another size."""
+        spare, self._spare = self._spare, None
+        if spare is not None and spare.disk_bytes == self.disk_bytes:
+            return spare
+        if spare is not None:
+            self._ended += spare.end()
+        return Execution(self.home, self.disk_bytes)
+
+    def _make_spare(self) -> None:
+        # Should there be no room for another process now, it is made when it is needed.
+        with contextlib.suppress(OSError):
+            self._spare = Execution(self.home, self.disk_bytes)
 
 
-def _execute(
-    spare: Spare, job: dict[str, Any], blob: bytes, link: socket.socket
-) -> tuple[dict[str, Any], bytes]:
-    """Run one job and read what comes out of it."""
-    limits = job["limits"]
-    sizes = (limits["output_bytes"], limits["output_bytes"], _CONTROL_BYTES, _CONTROL_BYTES)
-    captures = [Capture(fd, size) for fd, size in zip(spare.reading, sizes, strict=True)]
-    out, err, control, status = captures
-    start_s = time.monotonic()
-    spare.start(job, blob)
-    how = pump(
-        captures,
-        deadline=start_s + limits["wall_time_s"],
-        has_ended=lambda: b"\n" in status.data or not status.is_open,
-        tick_s=3600.0,
-        abort_fd=link.fileno(),
+def _is_small(entries: list[Entry]) -> bool:
+    """Say whether the caller is told at once what is in the files, instead of having to look."""
+    return (
+        len(entries) <= _MAX_TOLD_FILES
+        and sum(entry.size_bytes for entry in entries) <= _MAX_TOLD_BYTES
     )
-    if how == "aborted":
-        os._exit(0)
-    duration_s = time.monotonic() - start_s
-    if how == "deadline":
-        spare.end_tree()
-    # Whatever ran has ended: the init says so before it ends, or the kernel has ended everything.
-    for capture in captures:
-        capture.drain()
-    if how == "deadline":
-        answer = {"status": int(signal.SIGKILL), "limit": "wall_time"}
-    elif b"\n" in status.data:
-        answer = json.loads(status.data.partition(b"\n")[0])
-    else:
-        answer = {"error": "the init process of the execution was killed"}
-    answer.update(
-        duration_s=duration_s,
-        is_truncated=out.is_truncated or err.is_truncated,
-        sizes=[len(out.data), len(err.data)],
-    )
-    return answer, bytes(out.data + err.data + control.data)
 
 
-def _reap() -> None:
-    """Collect inits that have ended; one that has not yet is collected the next time."""
+def _serve(link: socket.socket, disk_bytes: int, *, is_root: bool) -> NoReturn:
+    link = _reserve_descriptors(link)
+    kernel.clear_signal_handlers()
+    kernel.set_dumpable(False)
+    with fork_hooks.held_back():
+        for name in _PRELOAD:
+            importlib.import_module(name)
+    os.chdir(rootfs.WORKSPACE)
+    _rehearse("check", _NUM_REHEARSALS)
+    # Programs are forks of this process: what they must not find is dropped here, once.
+    for name in [name for name in sys.modules if name.partition(".")[0] == __package__]:
+        del sys.modules[name]
+    server = Server(Home(link, own_namespaces(), is_root), disk_bytes)
+    ready = {"is_root": is_root, "path": rootfs.search_path(), "filter": kernel.has_call_filter()}
+    wire.send(link, ready)
+    socket.send_fds(link, [b"f"], [server.area.fd])
+    gc.disable()  # a collection would write to every page that the children share
+    gc.freeze()
+    server.serve()
+
+
+def _serve_pytest(plain: Server, link: socket.socket) -> NoReturn:
+    """Be the server that has pytest in memory: a fork of the plain one, with the same work area."""
     try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
+        with fork_hooks.held_back():
+            version = pytest_job.load()
+    except ImportError as error:
+        wire.send(link, {"error": str(error)})
+        os._exit(0)
+    # Mounts of its own, for a folder to rehearse in that no program of the plain server can see.
+    kernel.unshare(kernel.CLONE_NEWNS)
+    rootfs.mount_tmp(_REHEARSAL_BYTES)
+    os.chdir("/tmp")
+    with fork_hooks.held_back():
+        _rehearse("pytest", _NUM_PYTEST_REHEARSALS)
+    home = Home(link, own_namespaces(), plain.home.is_root)
+    wire.send(link, {"pytest": version})
+    gc.freeze()
+    Server(home, plain.disk_bytes).serve()
+
+
+def _rehearse(kind: str, times: int) -> None:
+    """Let the runner do a job in this process, with outputs like those of a program."""
+    kept = [os.dup(fd) for fd in (1, 2)]
+    unread, pipe = os.pipe()
+    reader = os.fork()
+    if reader == 0:
+        os.close(pipe)
+        while os.read(unread, 1 << 16):
             pass
-    except ChildProcessError:
-        return
+        os._exit(0)
+    for fd in (1, 2):
+        os.dup2(pipe, fd)
+    try:
+        runner.rehearse(kind, pipe, times)
+    finally:
+        for fd, number in zip(kept, (1, 2), strict=True):
+            os.dup2(fd, number)
+        for fd in (unread, pipe, *kept):
+            os.close(fd)
+        os.chdir("/")
+    os.waitpid(reader, 0)
+
+
+def _reserve_descriptors(link: socket.socket) -> socket.socket:
+    """Keep 0 to 4 free for the programs: from here on every new descriptor is above them."""
+    moved = socket.socket(fileno=fcntl.fcntl(link, fcntl.F_DUPFD_CLOEXEC, 5))
+    link.close()
+    null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+    for number in (0, 3, 4):
+        if number != null:
+            os.dup2(null, number, inheritable=number == 0)
+    if null > 4:
+        os.close(null)
+    return moved
 
 
 def _enter_user_namespace(*, is_root: bool) -> None:

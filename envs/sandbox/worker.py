@@ -13,8 +13,8 @@ from typing import Any
 
 from ...errors import SandboxUnavailableError, SandboxWorkerError
 from . import wire
-from .area import Area
 from .base import Limits
+from .mirror import MirroredArea
 
 _START_S = 20.0
 _GRACE_S = 5.0
@@ -51,8 +51,9 @@ class Worker:
         self.pid = os.getpid()
         self._log = tempfile.TemporaryFile()
         self.link, theirs = socket.socketpair()
-        command = [
-            *(interpreter or sys.executable, *FLAGS, "-c", BOOT.format(module="server"), FOLDER),
+        self._pytest: socket.socket | None = None
+        self._command = command = [
+            *(interpreter or sys.executable, *FLAGS, "-c", BOOT.format(module="boot"), FOLDER),
             *(str(theirs.fileno()), str(limits.disk_bytes)),
         ]
         try:
@@ -92,7 +93,7 @@ class Worker:
             raise SandboxWorkerError("the fork server gave no access to its work area")
         os.set_inheritable(fds[0], False)
         # Where the server is root, programs run as another user, who must own the files.
-        self.area = Area(fds[0], owner=(65534, 65534) if facts["is_root"] else None)
+        self.area = MirroredArea(fds[0], owner=(65534, 65534) if facts["is_root"] else None)
         return facts
 
     @property
@@ -105,11 +106,15 @@ class Worker:
 
         Raises:
             SandboxWorkerError: the server died or did not answer in time; it has been ended.
+            SandboxUnavailableError: pytest is wanted and not installed; the server goes on.
         """
-        deadline = time.monotonic() + job["limits"]["wall_time_s"] + _GRACE_S
         try:
-            wire.send(self.link, job, blob)
-            return wire.receive(self.link, deadline)
+            link = self._pytest_link() if job["kind"] == "pytest" else self.link
+            deadline = time.monotonic() + job["limits"]["wall_time_s"] + _GRACE_S
+            wire.send_job(link, job, blob)
+            return wire.receive(link, deadline)
+        except SandboxUnavailableError:
+            raise
         except (wire.Closed, TimeoutError, OSError, ValueError) as cause:
             last_words = self._last_words()
             self.end()
@@ -121,11 +126,33 @@ class Worker:
             self.end()  # interrupted in the middle of a message: the link cannot be used again
             raise
 
+    def _pytest_link(self) -> socket.socket:
+        """Return the link to the server that has pytest in memory, started with the first use."""
+        if self._pytest is None:
+            ours, theirs = socket.socketpair()
+            try:
+                wire.send_job(self.link, {"kind": "branch"}, b"")
+                socket.send_fds(self.link, [b"f"], [theirs.fileno()])
+                theirs.close()
+                facts, _ = wire.receive(ours, time.monotonic() + _START_S)
+                if "error" in facts:
+                    raise SandboxUnavailableError(
+                        f"pytest cannot be imported by `{self._command[0]}` ({facts['error']}); "
+                        f"install it there: `{self._command[0]} -m pip install pytest`"
+                    )
+            except BaseException:
+                ours.close()
+                raise
+            finally:
+                theirs.close()
+            self._pytest = ours
+        return self._pytest
+
     def end(self) -> None:
         """End the server and everything below it; its files stay reachable through `area`."""
         if os.getpid() != self.pid:
             return  # a copy in a forked process
-        self.link.close()
+        self._close_links()
         try:
             # It ends by itself when the link is gone, and then leaves no zombie behind.
             self._process.wait(_END_S)
@@ -136,9 +163,15 @@ class Worker:
 
     def abandon(self) -> None:
         """Forget the server in a forked child: it belongs to the parent process."""
-        self.link.close()
+        self._close_links()
         self._log.close()
         self._process.returncode = 0  # not our child: there is nothing to wait for
+
+    def _close_links(self) -> None:
+        self.link.close()
+        if self._pytest is not None:
+            self._pytest.close()
+            self._pytest = None
 
     def _last_words(self) -> str:
         size = self._log.seek(0, os.SEEK_END)

@@ -125,7 +125,7 @@ def test_settle_keeps_the_small_files_when_sizes_do_not_fit(area: Area) -> None:
     assert settled.has_removed
     assert settled.largest_bytes == 1 << 40
     assert area.list_files() == ["small"]
-    assert area.settle(max_bytes=100) == (False, 10)
+    assert area.settle(max_bytes=100)[:2] == (False, 10)
 
 
 def test_settle_makes_everything_readable_again(area: Area) -> None:

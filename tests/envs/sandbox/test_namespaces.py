@@ -181,6 +181,121 @@ def test_the_init_process_can_be_neither_read_nor_ended(sandbox: NamespaceSandbo
     assert told == "alive"
 
 
+def test_the_init_can_be_neither_inspected_nor_changed(sandbox: NamespaceSandbox) -> None:
+    told = _tell(
+        sandbox,
+        """
+        import os, resource, signal
+        def tries():
+            yield lambda: os.listdir("/proc/1/fd")
+            yield lambda: open("/proc/1/maps").read(1)
+            yield lambda: open("/proc/1/oom_score_adj", "w").write("1000")
+            yield lambda: resource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0))
+            yield lambda: os.setpriority(os.PRIO_PROCESS, 1, 19)
+        for number, attempt in enumerate(tries()):
+            try:
+                attempt()
+                print("done", number)
+            except OSError:
+                pass
+        for number in range(1, 65):
+            try:
+                os.kill(1, number)
+            except OSError:
+                pass
+        print("alive")
+        """,
+    )
+    assert told == "alive"
+    assert sandbox.python("print('next')").stdout == b"next\n"
+
+
+def test_daemons_that_have_ended_count_for_cpu_time(sandbox: NamespaceSandbox) -> None:
+    source = """
+import os, time
+while True:
+    if os.fork() == 0:
+        if os.fork() == 0:
+            end = time.process_time() + 0.05
+            while time.process_time() < end: pass
+        os._exit(0)
+    os.wait()
+    time.sleep(0.06)
+"""
+    limits = Limits(cpu_time_s=0.4, wall_time_s=10, processes=200)
+    result = sandbox.python(source, limits=limits)
+    assert result.limit == "cpu_time"
+    assert result.duration_s < 5
+
+
+def test_an_interpreter_without_pytest_says_what_to_install(
+    shared: NamespaceSandbox, tmp_path: Path
+) -> None:
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+    with NamespaceSandbox(interpreter=str(bare / "bin/python")) as other:
+        other.write_file("test_a.py", b"def test_a(): pass")
+        with pytest.raises(SandboxUnavailableError, match="-m pip install pytest"):
+            other.pytest()
+        assert other.list_files() == ["test_a.py"]
+        assert other.python("print('fine')").is_ok
+
+
+def test_the_source_of_earlier_tests_is_in_no_memory_of_a_program(
+    sandbox: NamespaceSandbox,
+) -> None:
+    half = "hidden" * 3
+    for padding in ("", "# padding\n" * 2000):
+        assert sandbox.check(f"MARK = '{half}{half}'\ndef test_a(): assert MARK\n{padding}").is_ok
+    told = _tell(
+        sandbox,
+        f"""
+        mark = ({half!r} + "x").replace("x", {half!r}).encode()
+        found = 0
+        with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", buffering=0) as memory:
+            for line in maps.read().splitlines():
+                start, end = (int(text, 16) for text in line.split()[0].split("-"))
+                if " rw" in line:
+                    try:
+                        memory.seek(start)
+                        found += memory.read(end - start).count(mark + b"'")
+                    except OSError:
+                        pass
+        print(found)
+        """,
+    )
+    assert told == "0"
+
+
+def test_nothing_accumulates(sandbox: NamespaceSandbox) -> None:
+    def count() -> tuple[int, int]:
+        inner = Path(f"/proc/{sandbox.worker_pid}/task/{sandbox.worker_pid}/children").read_text()
+        server = Path("/proc", inner.split()[0])
+        below = (server / "task" / server.name / "children").read_text().split()
+        assert len(below) <= 5  # pytest's server, and two each of the next and the last execution
+        return len(os.listdir(server / "fd")), (server / "mountinfo").read_text().count("\n")
+
+    def settled(wanted: tuple[int, int] | None = None) -> tuple[int, int]:
+        """Look until the next execution has been made."""
+        seen = [(0, 0)] * 5
+        for _ in range(500):
+            seen = [*seen[1:], count()]
+            if len(set(seen)) == 1 and wanted in (None, seen[0]):
+                break
+            time.sleep(0.01)
+        return seen[-1]
+
+    daemon = "import os\nif os.fork() == 0:\n    os.setsid()\n    os.fork()\n"
+    sandbox.python(daemon)
+    sandbox.check("def test_a(): pass")
+    before = settled()
+    for _ in range(30):
+        sandbox.python(daemon)
+        sandbox.python("while True: pass", limits=Limits(wall_time_s=0.03))
+        sandbox.check("def test_a(): pass")
+    assert settled(before) == before
+
+
 def test_only_standard_descriptors_and_the_report_pipe_are_open(sandbox: NamespaceSandbox) -> None:
     source = """
         import os

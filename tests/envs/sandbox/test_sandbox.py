@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import multiprocessing
 import os
 import threading
@@ -44,7 +45,7 @@ def sandbox(shared: Sandbox) -> Sandbox:
 
 
 def test_conformance(sandbox: Sandbox) -> None:
-    check_sandbox(sandbox)
+    assert check_sandbox(sandbox) == []
 
 
 def test_messages_quote_the_line_of_the_test(sandbox: Sandbox) -> None:
@@ -68,6 +69,102 @@ def test_an_early_end_is_missing_and_what_came_before_counts(sandbox: Sandbox) -
     source = "import os\ndef test_a(): pass\ndef test_b(): os._exit(0)\ndef test_c(): pass"
     outcomes = dict(sandbox.check(source).outcomes)
     assert outcomes == {"test_a": "passed", "test_b": "missing", "test_c": "missing"}
+
+
+def test_pytest_counts_what_never_ran(sandbox: Sandbox) -> None:
+    sandbox.write_file(
+        "test_it.py",
+        b"import os, pytest\n"
+        b"def test_a(): pass\n"
+        b"def test_b(): pytest.exit('enough', returncode=0)\n"
+        b"def test_c(): pass\n",
+    )
+    result = sandbox.pytest()
+    assert dict(result.outcomes) == {
+        "test_it.py::test_a": "passed",
+        "test_it.py::test_b": "missing",
+        "test_it.py::test_c": "missing",
+    }
+    assert result.execution.exit_code == 0
+    assert not result.is_ok
+
+
+def test_pytest_names_files_that_cannot_be_collected(sandbox: Sandbox) -> None:
+    sandbox.write_file("test_broken.py", b"import not_there\n")
+    sandbox.write_file(
+        "test_idle.py", b"import pytest\npytest.skip('idle', allow_module_level=True)"
+    )
+    sandbox.write_file("test_fine.py", b"def test_a(): pass\n")
+    result = sandbox.pytest(["--continue-on-collection-errors"])
+    assert dict(result.outcomes) == {
+        "test_broken.py": "error",
+        "test_idle.py": "skipped",
+        "test_fine.py::test_a": "passed",
+    }
+    assert "not_there" in result.messages["test_broken.py"]
+    assert "idle" in result.messages["test_idle.py"]
+
+
+def test_a_fixture_that_fails_afterwards_makes_an_error(sandbox: Sandbox) -> None:
+    sandbox.write_file(
+        "test_it.py",
+        b"import pytest\n@pytest.fixture\ndef f():\n    yield\n    raise ValueError(3)\n"
+        b"def test_a(f): pass\n"
+        b"@pytest.mark.xfail\ndef test_b(): pass\n"
+        b"@pytest.mark.xfail(strict=True)\ndef test_c(): pass\n",
+    )
+    result = sandbox.pytest()
+    assert list(result.outcomes.values()) == ["error", "passed", "failed"]
+    assert result.messages["test_it.py::test_a"] == "ValueError: 3 | test_it.py:5"
+
+
+def test_pytest_that_ends_while_collecting_is_missing(sandbox: Sandbox) -> None:
+    sandbox.write_file("conftest.py", b"import os\nprint('1 passed')\nos._exit(0)")
+    sandbox.write_file("test_it.py", b"def test_a(): pass\n")
+    result = sandbox.pytest()
+    assert dict(result.outcomes) == {"<module>": "missing"}
+    assert not result.is_ok
+
+
+def test_pytest_obeys_limits_and_takes_arguments(sandbox: Sandbox) -> None:
+    sandbox.write_file("test_it.py", b"def test_a(): bytearray(1 << 30)\ndef test_b(): pass\n")
+    result = sandbox.pytest(["-q", "-k", "test_a"], limits=Limits(memory_bytes=256 << 20))
+    assert dict(result.outcomes) == {"test_it.py::test_a": "failed"}
+    assert result.execution.limit == "memory"
+    for wrong in ("-q", ["a\0b"]):
+        with pytest.raises(ConfigError):
+            sandbox.pytest(wrong)
+    assert b"usage" in sandbox.pytest(["--no-such-option"]).execution.stderr
+
+
+def test_pytest_and_checks_see_the_same_files(sandbox: Sandbox) -> None:
+    sandbox.write_file("a.py", b"x = 1\n")
+    sandbox.write_file("test_a.py", b"import a\ndef test_a():\n    open('b', 'w').close()\n")
+    assert sandbox.pytest().is_ok
+    assert sandbox.list_files() == ["a.py", "b", "test_a.py"]
+    assert sandbox.check("import a, os\ndef test_b(): assert os.path.exists('b') and a.x").is_ok
+    assert sandbox.python("import sys; print('_pytest' in sys.modules)").stdout == b"False\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def test_a(): pass\nasync def test_b(): pass\ndef test_a(): pass",
+        "if 1:\n    def test_no(): pass\nclass C:\n    def test_no(self): pass",
+        'x = """\ndef test_no(): pass\n"""\ndef test_a(): pass',
+        "x = 'a\\\ndef test_no(): pass'\ndef test_a(): pass",
+        "@print\ndef test_a(): pass\ndef  test_b (): pass",
+        "def test_\u017fa(): pass",
+    ],
+)
+def test_tests_are_found_as_the_language_sees_them(sandbox: Sandbox, source: str) -> None:
+    wanted = [
+        node.name
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name.startswith("test_")
+    ]
+    assert list(sandbox.check(source).outcomes) == list(dict.fromkeys(wanted))
 
 
 def test_a_hostile_exception_text_does_not_end_the_check(sandbox: Sandbox) -> None:

@@ -1,0 +1,1 @@
+"""Measurements that anyone can repeat with one command each."""
