@@ -6,6 +6,7 @@
     episode             one session of agent, computer and person; below every coding environment
     computer            the tools and what a computer is
     sandbox_computer    a computer whose code really runs; unreliable: one that loses calls
+    machines            sandboxes that several worlds take turns with
     actions, spaces     the text form of actions and the space they live in
     skills ...          discrete actions over text for small policies, with their features
     wrappers            SkillActions, Messages

@@ -29,9 +29,7 @@ from ..agents.rollout import Rollout
 from ..agents.run_log import RunLog
 from ..agents.skill_policy import SkillPolicy
 from ..agents.sources import WorldSource, evaluate
-from ..envs.check_cache import CheckCache
-from ..envs.sandbox import make_sandbox
-from ..envs.sandbox_computer import SandboxComputer
+from ..envs.machines import Machines
 from ..envs.skill_features import NUM_FEATURES, PRIOR
 from ..envs.tasks import TaskSampler
 from ..envs.tasks.base import Task
@@ -97,17 +95,18 @@ def run_demo(config: DemoConfig, console: Console) -> dict[str, Any]:
     with ExitStack() as stack:
         log = stack.enter_context(RunLog(config.out, asdict(config)))
         show = stack.enter_context(_progress(console))
+        machines = stack.enter_context(Machines(config.sandbox))
         worlds = {
             name: stack.enter_context(
-                make_world(computer=c, person=p, sandbox=config.sandbox, seed=config.seed)
+                make_world(computer=c, person=p, seed=config.seed, machines=machines)
             )
             for name, c, p in HYBRIDS
         }
-        traffic = StandInTraffic(sandbox=config.sandbox, seed=config.seed)
+        traffic = StandInTraffic(seed=config.seed, machines=machines)
         stack.callback(traffic.close)
         policy = SkillPolicy(NUM_FEATURES, prior=PRIOR, seed=config.seed)
         before, after = _simulate(config, policy, worlds["ss"], log, show)
-        study = _measure(config, policy, worlds, traffic, show)
+        study = _measure(config, policy, worlds, traffic, machines, show)
         cycles = _cycle(config, policy, worlds["ss"], traffic, log, show)
         hack = _hack(config, policy, traffic, study, log, show)
     rows = _summary_rows(before, after, study, cycles, hack)
@@ -163,19 +162,20 @@ def _measure(
     policy: Policy,
     worlds: dict[str, Rollout],
     traffic: StandInTraffic,
+    machines: Machines,
     show: _Show,
 ) -> Study:
-    with show("2/4 measuring the gap", 1) as advance, ExitStack() as stack:
-        computer = SandboxComputer(make_sandbox(config.sandbox), CheckCache())
-        stack.callback(computer.close)
+    with show("2/4 measuring the gap", 1) as advance:
         sizes = StudyConfig(
-            num_sim=config.size(288, 60),
-            num_live=config.size(200, 40),
-            num_hybrid=config.size(96, 40),
+            num_sim=config.size(432, 60),
+            num_live=config.size(320, 40),
+            num_hybrid=config.size(192, 40),
             draws=2,
             seed=config.seed,
         )
-        study = study_worlds(policy, worlds["ss"], traffic, computer, config=sizes, hybrids=worlds)
+        study = study_worlds(
+            policy, worlds["ss"], traffic, machines.computer(0), config=sizes, hybrids=worlds
+        )
         advance()
     return study
 
@@ -212,7 +212,7 @@ def _cycle(
 
 
 def _gate_tasks(config: DemoConfig) -> list[Task]:
-    return TaskSampler("gate", hard_frac=0.0, seed=config.seed).tasks(config.size(72, 10))
+    return TaskSampler("gate", hard_frac=0.0, seed=config.seed).tasks(config.size(120, 10))
 
 
 def _hack(

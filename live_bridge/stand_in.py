@@ -7,6 +7,7 @@ its tasks are harder on average. Everything computed from it says *stand-in*.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..agents.base import Policy
 from ..agents.rollout import Rollout
 from ..agents.sources import WorldSource
 from ..envs.check_cache import CheckCache
+from ..envs.machines import Machines
 from ..envs.repair import RepairEnv
 from ..envs.sandbox import make_sandbox
 from ..envs.sandbox_computer import SandboxComputer
@@ -49,6 +51,7 @@ def make_world(
     seed: int = 0,
     num_envs: int = 16,
     time_s: Callable[[], float] = lambda: 0.0,
+    machines: Machines | None = None,
 ) -> Rollout:
     """Build a world from its two parts, each `simulated` or `live` (the stand-in's).
 
@@ -62,9 +65,11 @@ def make_world(
         seed: fixes who the stand-in's people are.
         num_envs: episodes that run at once.
         time_s: tells how long the stand-in has been running; its people drift.
+        machines: sandboxes shared with worlds that do not run at the same time (`sandbox` is then
+            theirs); by default the world has its own.
     """
     people = production_stand_in(seed) if person == "live" else simulator_population()
-    cache = CheckCache()
+    cache, numbers = CheckCache(), itertools.count()
 
     def make_user(rng: np.random.Generator) -> ScriptedUser:
         return people.sample_user(rng, time_s())
@@ -72,7 +77,10 @@ def make_world(
     is_live = computer == "live" and person == "live"
 
     def make_env() -> RepairEnv:
-        inner = SandboxComputer(make_sandbox(sandbox), cache)
+        if machines is not None:
+            inner = machines.computer(next(numbers))
+        else:
+            inner = SandboxComputer(make_sandbox(sandbox), cache)
         return RepairEnv(
             tasks=None,
             make_user=make_user,
@@ -92,11 +100,20 @@ class StandInTraffic:
     Args:
         sandbox: kind of sandbox that plays the clients' machines.
         seed: fixes tasks, people and chance.
+        split: which tasks people bring.
+        machines: see `make_world`.
     """
 
     name = "live (stand-in)"
 
-    def __init__(self, *, sandbox: str = "namespaces", seed: int = 0, split: str = "train") -> None:
+    def __init__(
+        self,
+        *,
+        sandbox: str = "namespaces",
+        seed: int = 0,
+        split: str = "train",
+        machines: Machines | None = None,
+    ) -> None:
         self._num_served = 0
         self.rollout = make_world(
             computer="live",
@@ -104,6 +121,7 @@ class StandInTraffic:
             sandbox=sandbox,
             seed=seed,
             time_s=lambda: self._num_served * DAY_S / SESSIONS_A_DAY,
+            machines=machines,
         )
         self._source = WorldSource(
             self.name, self.rollout, TaskSampler(split, hard_frac=HARD_FRAC, seed=seed), seed=seed

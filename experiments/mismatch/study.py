@@ -8,6 +8,7 @@ logged turns, and nothing about value or about the computer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,8 @@ from ...agents.rollout import Rollout
 from ...agents.run_log import RunLog
 from ...agents.skill_policy import SkillPolicy
 from ...agents.sources import WorldSource
+from ...envs.machines import Machines
 from ...envs.repair import MakeUser
-from ...envs.sandbox import make_sandbox
 from ...envs.sandbox_computer import SandboxComputer
 from ...envs.skill_features import NUM_FEATURES, PRIOR
 from ...envs.tasks import TaskSampler
@@ -297,25 +298,24 @@ def study_stand_in(
     policy = SkillPolicy(NUM_FEATURES, prior=PRIOR, seed=seed)
     if checkpoint is not None:
         policy.load_state_dict(load_checkpoint(checkpoint)["policy"])
-    traffic = StandInTraffic(sandbox=sandbox, seed=seed)
-    computer = SandboxComputer(make_sandbox(sandbox))
-    worlds = {
-        name: make_world(computer=c, person=p, sandbox=sandbox, seed=seed) for name, c, p in HYBRIDS
-    }
-    try:
+    with ExitStack() as stack:
+        machines = stack.enter_context(Machines(sandbox))
+        traffic = StandInTraffic(seed=seed, machines=machines)
+        stack.callback(traffic.close)
+        worlds = {
+            name: stack.enter_context(
+                make_world(computer=c, person=p, seed=seed, machines=machines)
+            )
+            for name, c, p in HYBRIDS
+        }
         study = study_worlds(
             policy,
             worlds["ss"],
             traffic,
-            computer,
+            machines.computer(0),
             config=StudyConfig(num_live=num_live, seed=seed),
             hybrids=worlds,
         )
-    finally:
-        for world in worlds.values():
-            world.close()
-        computer.close()
-        traffic.close()
     result = {
         "mismatch": study_rows(study, LABEL),
         "reactions": reaction_rows(study.reactions, LABEL),
