@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from . import cli_sandbox
 from .errors import Sim2LiveError
 
 app = typer.Typer(
@@ -29,13 +30,14 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
+app.add_typer(cli_sandbox.app, name="sandbox")
 
 FOUND, WRONG = 1, 2
 
 Seed = Annotated[int, typer.Option(help="One seed gives one result.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 Sandbox = Annotated[
-    str, typer.Option(help="Where code runs: `namespaces`, or `process` (unprotected).")
+    str, typer.Option(help="Where code runs: `namespaces`, `docker`, or `process` (unprotected).")
 ]
 
 
@@ -94,6 +96,9 @@ def train(
         typer.Option(help="For `reinforce`: `none`, `batch_mean` or `value`; default by source."),
     ] = None,
     lr: Annotated[float | None, typer.Option(help="Learning rate; default by policy.")] = None,
+    kl_coef: Annotated[
+        float, typer.Option(help="KL penalty towards the untrained policy; 0.05 keeps all skills.")
+    ] = 0.0,
     flaw: Annotated[
         list[str] | None,
         typer.Option(
@@ -126,6 +131,7 @@ def train(
         batch_size=batch_size,
         group_size=group_size,
         lr=lr if lr is not None else (2e-2 if policy == "skills" else 1e-5),
+        kl_coef=kl_coef,
         flaws=tuple(flaw or ()),
         logs=logs,
         resume=resume,

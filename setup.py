@@ -35,7 +35,11 @@ setup(
     python_requires=">=3.11",
     package_dir={"sim2live": "."},
     packages=["sim2live", *(f"sim2live.{name}" for name in FOLDERS)],
-    package_data={"sim2live": ["py.typed"], "sim2live.experiments": ["*.html.jinja"]},
+    package_data={
+        "sim2live": ["py.typed"],
+        "sim2live.envs.sandbox": ["attacks/*.py"],
+        "sim2live.experiments": ["*.html.jinja"],
+    },
     entry_points={"console_scripts": ["sim2live = sim2live.cli:main"]},
     install_requires=[
         "atif>=1.8,<2",

@@ -105,7 +105,7 @@ def run_demo(config: DemoConfig, console: Console) -> dict[str, Any]:
         traffic = StandInTraffic(seed=config.seed, machines=machines)
         stack.callback(traffic.close)
         policy = SkillPolicy(NUM_FEATURES, prior=PRIOR, seed=config.seed)
-        before, after = _simulate(config, policy, worlds["ss"], log, show)
+        before, after = _simulate(config, policy, worlds["ss"], machines, log, show)
         study = _measure(config, policy, worlds, traffic, machines, show)
         cycles = _cycle(config, policy, worlds["ss"], traffic, log, show)
         hack = _hack(config, policy, traffic, study, log, show)
@@ -124,7 +124,12 @@ def run_demo(config: DemoConfig, console: Console) -> dict[str, Any]:
 
 
 def _simulate(
-    config: DemoConfig, policy: SkillPolicy, world: Rollout, log: RunLog, show: _Show
+    config: DemoConfig,
+    policy: SkillPolicy,
+    world: Rollout,
+    machines: Machines,
+    log: RunLog,
+    show: _Show,
 ) -> tuple[float, float]:
     """Train in simulation; return success on held-out families before and after."""
     held_out = TaskSampler("heldout", hard_frac=0.0, seed=config.seed).tasks(config.size(60, 10))
@@ -142,6 +147,7 @@ def _simulate(
     with show("1/4 training in simulation", steps) as advance:
 
         def note(report: StepReport) -> None:
+            report.metrics["sandbox/check_cache_hit_frac"] = machines.cache.hit_frac
             log.scalars("simulated", report.step, report.metrics)
             advance()
 

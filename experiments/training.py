@@ -17,6 +17,7 @@ from ..agents.loop import StepReport, train
 from ..agents.rollout import Rollout
 from ..agents.run_log import RunLog
 from ..agents.sources import MixedSource, WorldSource, evaluate
+from ..envs.machines import Machines
 from ..envs.skill_features import NUM_FEATURES, PRIOR
 from ..envs.tasks import TaskSampler
 from ..errors import ConfigError, unknown_name
@@ -47,6 +48,8 @@ class TrainConfig:
     """Episodes a task; used where the source can play a task again."""
     lr: float = 0.02
     entropy_coef: float = 0.01
+    kl_coef: float = 0.0
+    """Weight of the KL penalty towards the policy as it was before any training."""
     flaws: tuple[str, ...] = ()
     """Flaws of the reward to switch on: `discard_invalid`, `questions_free`, `max_complexity`."""
     logs: Path | None = None
@@ -85,14 +88,17 @@ def run_training(
     with ExitStack() as stack:
         log = stack.enter_context(RunLog(config.out, {**asdict(config)}))
         policy = make_policy(config)
-        learner = PolicyGradientLearner(policy, _learner_config(config))
+        untrained = make_policy(config) if config.kl_coef else None
+        learner = PolicyGradientLearner(policy, _learner_config(config), reference=untrained)
         first_step = _restore(config, policy, learner)
-        source = _make_source(config, policy, stack)
-        world = stack.enter_context(make_world(sandbox=config.sandbox))
+        machines = stack.enter_context(Machines(config.sandbox))  # its worlds take turns
+        source = _make_source(config, policy, machines, stack)
+        world = stack.enter_context(make_world(machines=machines))
         held_out = TaskSampler("heldout", hard_frac=0.0, seed=config.seed).tasks(config.eval_tasks)
         before = _success(policy, world, held_out, config.seed)
 
         def keep(report: StepReport) -> None:
+            report.metrics["sandbox/check_cache_hit_frac"] = machines.cache.hit_frac
             log.scalars(source.name, report.step, report.metrics)
             log.trajectories("trajectories", report.batch[:2])
             _save(config.out / "checkpoint.pt", config, policy, learner, report.step + 1)
@@ -162,21 +168,24 @@ def _learner_config(config: TrainConfig) -> LearnerConfig:
         baseline=cast(Any, baseline),
         lr=config.lr,
         entropy_coef=config.entropy_coef,
+        kl_coef=config.kl_coef,
         epochs=2 if algorithm == "grpo" else 1,
     )
 
 
-def _make_source(config: TrainConfig, policy: Any, stack: ExitStack) -> Source:
+def _make_source(config: TrainConfig, policy: Any, machines: Machines, stack: ExitStack) -> Source:
     if config.source != "mix":
-        return _one_source(config.source, config, policy, stack)
+        return _one_source(config.source, config, policy, machines, stack)
     names, weights = _parse_mix(config.mix)
-    sources = [_one_source(name, config, policy, stack) for name in names]
+    sources = [_one_source(name, config, policy, machines, stack) for name in names]
     return MixedSource(sources, weights, seed=config.seed)
 
 
-def _one_source(name: str, config: TrainConfig, policy: Any, stack: ExitStack) -> Source:
+def _one_source(
+    name: str, config: TrainConfig, policy: Any, machines: Machines, stack: ExitStack
+) -> Source:
     if name == "live":
-        traffic = StandInTraffic(sandbox=config.sandbox, seed=config.seed)
+        traffic = StandInTraffic(seed=config.seed, machines=machines)
         stack.callback(traffic.close)
         return traffic
     if name == "replayed":
@@ -188,7 +197,7 @@ def _one_source(name: str, config: TrainConfig, policy: Any, stack: ExitStack) -
         raise unknown_name("source", name, SOURCES)
     return WorldSource(
         "simulated",
-        stack.enter_context(make_world(sandbox=config.sandbox)),
+        stack.enter_context(make_world(machines=machines)),
         TaskSampler("train", hard_frac=SIMULATOR_HARD_FRAC, seed=config.seed),
         group_size=config.group_size if config.has_groups else 1,
         seed=config.seed,

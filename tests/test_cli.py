@@ -78,9 +78,14 @@ def test_detect_reads_stores_and_counts_sessions(store):
 
 def test_training_runs_stops_and_goes_on(tmp_path):
     out = tmp_path / "one"
-    options = ("--batch-size", 8, "--eval-tasks", 2, "--json", "--seed", 1)
+    options = ("--batch-size", 8, "--eval-tasks", 2, "--json", "--seed", 1, "--kl-coef", 0.05)
     first = json.loads(run("train", "--steps", 2, "--out", out, *options))
     assert first["steps"] == [0, 2]
+    assert "KL penalty 0.05" in first["estimator"]
+    metrics = first["last_metrics"]
+    assert 0.0 < metrics["sandbox/check_cache_hit_frac"] < 1.0
+    # The second update begins away from the reference, so there is a distance to it.
+    assert metrics["train/reference_kl"] > 0.0
     again = json.loads(
         run("train", "--steps", 1, "--resume", out / "checkpoint.pt", "--out", out, *options)
     )
