@@ -11,11 +11,11 @@ import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import gymnasium
 
+from ..closing import Closing
 from ..envs.repair import RepairEnv
 from ..envs.tasks.base import Task
 from ..envs.wrappers import Messages, SkillActions
@@ -37,7 +37,7 @@ class EpisodeSpec:
     """Label shared by episodes of one task that are compared with each other."""
 
 
-class Rollout:
+class Rollout(Closing):
     """A set of environments of one world, kept warm between calls.
 
     Args:
@@ -89,17 +89,6 @@ class Rollout:
         for env in self._envs:
             env.close()
         self._envs.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _get_envs(self, n: int) -> list[RepairEnv]:
         while len(self._envs) < n:

@@ -10,17 +10,17 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from .. import __version__
+from ..closing import Closing
 from ..interchange import to_atif
 from ..trajectory import Trajectory
 
 RUN_SCHEMA_VERSION = 1
 
 
-class RunLog:
+class RunLog(Closing):
     """Append-only record of a run in a folder; every line is flushed as it is written.
 
     Args:
@@ -78,17 +78,6 @@ class RunLog:
         self._metrics.close()
         if self._writer is not None:
             self._writer.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @staticmethod
     def _append(file: Any, row: Mapping[str, Any]) -> None:

@@ -6,16 +6,14 @@ shown another need not find out again. Worlds that never run at the same time ca
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Self
-
+from ..closing import Closing
 from .check_cache import CheckCache
 from .sandbox import make_sandbox
 from .sandbox.base import Sandbox
 from .sandbox_computer import SandboxComputer
 
 
-class Machines:
+class Machines(Closing):
     """Computers by number, over sandboxes that are started when first asked for.
 
     Args:
@@ -49,17 +47,6 @@ class Machines:
         for sandbox in self._sandboxes.values():
             sandbox.close()
         self._sandboxes.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class _Lent(SandboxComputer):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
+from ..tool_names import EDITOR_TOOLS, PATCH_TOOLS, REPLACE_TOOLS, SHELL_TOOLS, WRITE_TOOLS
 from ..trajectory import TextState, ToolCall, ToolResult, Trajectory
 from .paths import clean_path
 from .shell import shell_edits
@@ -23,23 +24,6 @@ NEW_KEYS = ("new_string", "new_str", "new")
 TEXT_KEYS = ("content", "text", "file_text", "contents")
 COMMAND_KEYS = ("command", "cmd", "script")
 PATCH_KEYS = ("input", "patch", "diff")
-
-_EDIT = frozenset({"edit_file", "edit", "multiedit", "replace", "notebookedit"})
-_WRITE = frozenset({"write_file", "write", "create_file"})
-_EDITOR = frozenset({"str_replace_editor", "str_replace_based_edit_tool", "file_editor"})
-_PATCH = frozenset({"apply_patch"})
-_SHELL = frozenset(
-    {
-        "run",
-        "bash",
-        "shell",
-        "exec_command",
-        "execute_bash",
-        "run_shell_command",
-        "local_shell",
-        "terminal",
-    }
-)
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
@@ -74,7 +58,7 @@ def file_changes(trajectory: Trajectory) -> list[Change]:
     return found
 
 
-_READ = frozenset({"read_file", "read", *_EDITOR})
+_READ = frozenset({"read_file", "read", *EDITOR_TOOLS})
 _LINE_NUMBER = re.compile(r"^\s*\d+[→\t]", re.MULTILINE)
 
 
@@ -97,7 +81,7 @@ def file_reads(trajectory: Trajectory) -> list[tuple[int, str, str]]:
 
 def is_command(call: ToolCall) -> bool:
     """Say whether a call runs a command line."""
-    return _name(call) in _SHELL
+    return _name(call) in SHELL_TOOLS
 
 
 def command_of(call: ToolCall) -> str:
@@ -112,7 +96,7 @@ def command_of(call: ToolCall) -> str:
 
 def _of_call(turn: int, call: ToolCall, result: ToolResult | None) -> Iterator[Change]:
     name, arguments = _name(call), call.arguments or {}
-    is_shell = name in _SHELL
+    is_shell = name in SHELL_TOOLS
     base: dict[str, Any] = {
         "turn": turn,
         "call_id": call.id,
@@ -129,9 +113,9 @@ def _of_call(turn: int, call: ToolCall, result: ToolResult | None) -> Iterator[C
                 source=clean_path(edit.source) if edit.source else None,
                 quote=f"$ {command}",
             )
-    elif name in _PATCH:
+    elif name in PATCH_TOOLS:
         yield from _of_patch(base, _text(arguments, PATCH_KEYS) or "")
-    elif name in _EDIT | _WRITE | _EDITOR:
+    elif name in REPLACE_TOOLS | WRITE_TOOLS | EDITOR_TOOLS:
         path = _text(arguments, PATH_KEYS)
         if path is not None:
             yield from _of_edit(base, name, clean_path(path), arguments)
@@ -142,12 +126,14 @@ def _of_edit(
 ) -> Iterator[Change]:
     what = {**base, "path": path, "quote": f"{name} {path}"}
     text = _text(arguments, TEXT_KEYS)
-    is_write = name in _WRITE or (name in _EDITOR and arguments.get("command") == "create")
+    is_write = name in WRITE_TOOLS or (
+        name in EDITOR_TOOLS and arguments.get("command") == "create"
+    )
     if is_write:
         if text is not None:
             yield Change(**what, verb="write", new=text)
         return
-    if name in _EDITOR and arguments.get("command") not in (None, "str_replace", "insert"):
+    if name in EDITOR_TOOLS and arguments.get("command") not in (None, "str_replace", "insert"):
         return
     edits = arguments.get("edits")
     for edit in edits if isinstance(edits, list) else [arguments]:
@@ -210,6 +196,6 @@ def _text(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
 def is_edit_tool(call: ToolCall) -> bool:
     """Say whether a call is of a tool that edits or writes files."""
     name = _name(call)
-    if name in _EDITOR:
+    if name in EDITOR_TOOLS:
         return (call.arguments or {}).get("command") not in ("view", "undo_edit")
-    return name in _EDIT | _WRITE | _PATCH
+    return name in REPLACE_TOOLS | WRITE_TOOLS | PATCH_TOOLS

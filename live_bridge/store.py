@@ -20,11 +20,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import sqlalchemy as sa
 
+from ..closing import Closing
 from ..errors import FormatError, StoreError, unknown_name
 from ..interchange import from_atif, to_atif
 from ..trajectory import EndReason, Json, Source, Trajectory
@@ -78,7 +78,7 @@ class PutCounts:
     unchanged: int = 0
 
 
-class Store:
+class Store(Closing):
     """Trajectories and loss reports in a folder. A context manager.
 
     Args:
@@ -116,17 +116,6 @@ class Store:
         except StoreError:
             self.close()
             raise
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Release the database."""

@@ -11,42 +11,8 @@ import re
 from typing import Any
 
 from ..errors import RewardError
+from ..tool_names import ASK_TOOLS, EDIT_TOOLS, SHELL_TOOLS
 from ..trajectory import Reaction, Source, ToolCall, Trajectory, Turn
-
-EDIT_TOOLS = frozenset(
-    {
-        "write_file",
-        "edit_file",
-        "edit",
-        "multiedit",
-        "write",
-        "notebookedit",
-        "apply_patch",
-        "str_replace_editor",
-        "str_replace_based_edit_tool",
-        "file_editor",
-        "replace",
-        "create_file",
-    }
-)
-"""Tools that change files, in lower case."""
-
-SHELL_TOOLS = frozenset(
-    {
-        "run",
-        "bash",
-        "shell",
-        "exec_command",
-        "execute_bash",
-        "run_shell_command",
-        "local_shell",
-        "terminal",
-    }
-)
-"""Tools that run a command line, in lower case."""
-
-ASK_TOOLS = frozenset({"ask_user", "askuserquestion"})
-"""Tools that put a question to the person, in lower case."""
 
 _READING_COMMANDS = frozenset({"view", "undo_edit"})
 _SHELL_WRITE = re.compile(

@@ -13,9 +13,10 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"agents"}),
     frozenset({"live_bridge"}),
     frozenset({"experiments"}),
+    frozenset({"cli_sandbox"}),
     frozenset({"cli"}),
 )
 """Folders from the bottom to the top; the modules at the root are below them all.
@@ -385,12 +387,14 @@ def _wrong_verb(words: list[str]) -> list[str]:
     verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     if not words or words == ["--help"]:
         return []
-    if words[0] not in verbs:
-        return [f"`{PACKAGE} {words[0]}`: there is no such verb"]
+    known = {" ".join(name): verb for name, verb in each_verb(verbs)}
+    verb = next((name for name in known if f"{' '.join(words)} ".startswith(f"{name} ")), None)
+    if verb is None:
+        return [f"`{PACKAGE} {' '.join(words)}`: there is no such verb"]
     if "--help" in words:
         return []
     try:
-        verbs[words[0]].make_context(words[0], words[1:])
+        known[verb].make_context(verb, words[len(verb.split()) :])
     except usage_error as error:
         return [f"`{PACKAGE} {' '.join(words)}`: {error}"]
     return []
@@ -421,10 +425,21 @@ def test_the_examples_in_the_help_exist() -> None:
     from sim2live.cli import app
 
     verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    for name, verb in verbs.items():
+    for words, verb in each_verb(verbs):
         examples = [shlex.split(text) for text in re.findall(r"`([^`]+)`", verb.epilog or "")]
-        assert [PACKAGE, name] in [words[:2] for words in examples], f"`{name}` has no example"
+        beginning = [PACKAGE, *words]
+        found = [example[: len(beginning)] for example in examples]
+        assert beginning in found, f"`{' '.join(words)}` has no example"
         assert wrong_commands(examples, MAKEFILE) == []
+
+
+def each_verb(verbs: Mapping[str, Any], *before: str) -> Iterator[tuple[list[str], Any]]:
+    """Yield the words and the command of every verb, those of groups too."""
+    for name, verb in verbs.items():
+        if hasattr(verb, "commands"):
+            yield from each_verb(verb.commands, *before, name)
+        else:
+            yield [*before, name], verb
 
 
 @pytest.mark.parametrize(
@@ -433,6 +448,8 @@ def test_the_examples_in_the_help_exist() -> None:
         ("make nothing", "no target `nothing`"),
         ("make demo COLOUR=1", "no variable `COLOUR`"),
         ("sim2live frobnicate", "no such verb"),
+        ("sim2live sandbox frobnicate", "no such verb"),
+        ("sim2live sandbox doctor --frobnicate", "--frobnicate"),
         ("sim2live demo --frobnicate 1", "--frobnicate"),
         ("sim2live demo --seed one", "one"),
         ("sim2live mismatch", "logs"),
