@@ -38,10 +38,17 @@ class CheckCache:
         return self.num_hits / max(1, self.num_hits + self.num_misses)
 
     def get(
-        self, files: Mapping[str, bytes], tests: str, run: Callable[[], CheckResult]
+        self, kind: str, files: Mapping[str, bytes], tests: str, run: Callable[[], CheckResult]
     ) -> CheckResult:
-        """Return the result for these files and tests, running the check if it is new."""
-        key = _key(files, tests)
+        """Return the result for these files and tests, running them if it is new.
+
+        Args:
+            kind: how they are run (`check` or `judge`); results of one say nothing of the other.
+            files: all files of the work area.
+            tests: source of the tests.
+            run: runs them.
+        """
+        key = _key(kind, files, tests)
         with self._lock:
             if key in self._results:
                 self.num_hits += 1
@@ -57,9 +64,9 @@ class CheckCache:
         return result
 
 
-def _key(files: Mapping[str, bytes], tests: str) -> Key:
+def _key(kind: str, files: Mapping[str, bytes], tests: str) -> Key:
     digest = hashlib.sha256()
-    parts = [tests.encode("utf-8", "surrogatepass")]
+    parts = [kind.encode(), tests.encode("utf-8", "surrogatepass")]
     for path, data in sorted(files.items()):
         parts += [path.encode("utf-8", "surrogatepass"), data]
     for part in parts:

@@ -20,7 +20,7 @@ from .tasks.base import Task
 _MAX_OUTPUT_CHARS = 4000
 _MAX_HITS = 40
 _RUN_LIMITS = Limits(wall_time_s=10.0, cpu_time_s=10.0)
-_CHECK_LIMITS = Limits(wall_time_s=10.0, cpu_time_s=0.3)
+_CHECK_LIMITS = Limits(wall_time_s=10.0, cpu_time_s=0.1)
 """Processor time decides, since wall time would make results depend on how busy the machine is."""
 
 
@@ -81,13 +81,16 @@ class SandboxComputer:
         )
 
     def grade(self, task: Task) -> Grade:
-        """Run pristine copies of the hidden, visible and trial tests on the module as it stands."""
+        """Judge the module as it stands by pristine copies of hidden, visible and trial tests.
+
+        The tests run where the module cannot reach them (`Sandbox.judge`).
+        """
         sources = {
             "visible": task.files[task.test_path],
             "trial": task.trial_tests,
             "hidden": task.hidden_tests,
         }
-        visible, trial, hidden = self._check_together(sources)
+        visible, trial, hidden = self._judge_together(sources)
         after = self.files().get(task.module_path, "")
         return Grade(
             outcome=Outcome(
@@ -121,11 +124,11 @@ class SandboxComputer:
         """Close the sandbox."""
         self.sandbox.close()
 
-    def _check_together(self, sources: Mapping[str, str]) -> list[tuple[int, int]]:
+    def _judge_together(self, sources: Mapping[str, str]) -> list[tuple[int, int]]:
         """Run several test modules in one execution; return (passed, expected) of each."""
         names = {part: _test_names(source) for part, source in sources.items()}
         expected = [f"test_{part}_{name}" for part in sources for name in names[part]]
-        result = self._check(_TOGETHER.format(sources=dict(sources)), expected)
+        result = self._run_once("judge", _TOGETHER.format(sources=dict(sources)), expected)
         return [
             (
                 sum(result.outcomes[f"test_{part}_{name}"] == "passed" for name in names[part]),
@@ -134,13 +137,16 @@ class SandboxComputer:
             for part in sources
         ]
 
-    def _check(self, source: str, expected: Sequence[str] | None) -> CheckResult:
+    def _run_once(self, kind: str, source: str, expected: Sequence[str] | None) -> CheckResult:
+        """Run tests with `check` or `judge`, unless their result is known."""
+        method = self.sandbox.judge if kind == "judge" else self.sandbox.check
+
         def run() -> CheckResult:
-            return self.sandbox.check(source, expected=expected, limits=_CHECK_LIMITS)
+            return method(source, expected=expected, limits=_CHECK_LIMITS)
 
         if self.cache is None:
             return run()
-        return self.cache.get(self.sandbox.snapshot().files, source, run)
+        return self.cache.get(kind, self.sandbox.snapshot().files, source, run)
 
     def _read_file(self, path: str) -> tuple[bool, str, int | None, str | None]:
         try:
@@ -189,7 +195,7 @@ class SandboxComputer:
         ok, source, _, _ = self._read_file(self._test_path)
         if not ok:
             return False, f"no tests: {source}", None, None
-        result = self._check(source, None)
+        result = self._run_once("check", source, None)
         return result.is_ok, format_check(result), None, result.execution.limit
 
 

@@ -142,7 +142,10 @@ def test_imports_go_down_only() -> None:
 
 def test_every_folder_has_a_layer() -> None:
     assert len(SOURCES) > 100
-    assert {name.split(".")[0] for name in folders()} == frozenset.union(*LAYERS) - {"cli", "cli_sandbox"}
+    assert {name.split(".")[0] for name in folders()} == frozenset.union(*LAYERS) - {
+        "cli",
+        "cli_sandbox",
+    }
 
 
 @pytest.mark.parametrize(

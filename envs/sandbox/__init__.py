@@ -38,15 +38,14 @@ Not covered:
 
 - Bugs in the Linux kernel. Use a virtual machine where that matters.
 - Side channels, and what can be learnt from timing or from the files of /usr.
-- A program that attacks its own tests. `check` runs the tests in the interpreter of the code under
-  test, as every Python test runner does: code that patches what the tests use, or that finds the
-  runner in memory and writes reports in its name, can make a test pass. This is what a reward hack
-  looks like; finding it is the work of the hack detectors.
+- A program that attacks its own tests, in `check` and `pytest`: they run the tests in the
+  interpreter of the code under test, as every Python test runner does. `judge` keeps them apart
+  (see `Sandbox.judge`); whatever decides over a reward should use that. In `process` it does the
+  same, but nothing keeps one process from the memory of another.
 - Memory in the work area, /tmp and pipes is bounded by `disk_bytes` (each) and not by
   `memory_bytes`.
-- Traces of earlier executions in the same `namespaces` sandbox: a program is a fork of the server,
-  which keeps the source of tests and standard input out of its forks, but not what earlier
-  programs printed and reported, nor their arguments and environment.
+- Memory between two looks: what the whole tree uses is watched every 20 ms, and only the address
+  space of each process is bounded at once. `namespaces` sets no control groups.
 """
 
 from __future__ import annotations

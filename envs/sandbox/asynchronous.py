@@ -69,6 +69,12 @@ class AsyncSandbox:
         """Run test functions: see `Sandbox.check`."""
         return await self._call(self._sandbox.check, source, expected=expected, limits=limits)
 
+    async def judge(
+        self, source: str, *, expected: Sequence[str] | None = None, limits: Limits | None = None
+    ) -> CheckResult:
+        """Run test functions apart from the code under test: see `Sandbox.judge`."""
+        return await self._call(self._sandbox.judge, source, expected=expected, limits=limits)
+
     async def pytest(
         self, args: Sequence[str] = (), *, limits: Limits | None = None
     ) -> CheckResult:

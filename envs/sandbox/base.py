@@ -131,11 +131,58 @@ class Sandbox(Protocol):
         The functions take no arguments and import what they test from the work area. Results come
         back over a private channel and are never parsed from output.
 
+        Tests and the code under test share one interpreter, as with any Python test runner: code
+        that means to can read the tests, patch them or report in their name. Use this for tests
+        whose author and the code's are the same; `judge` is for grading.
+
         Args:
             source: source of the test module.
             expected: names that must be reported; by default the top-level `test_*` functions of
                 `source`. One that is not reported is `missing`.
             limits: limits for the whole module.
+        """
+        ...
+
+    def judge(
+        self, source: str, *, expected: Sequence[str] | None = None, limits: Limits | None = None
+    ) -> CheckResult:
+        """Run test functions in a process that the code of the work area cannot read or change.
+
+        What a test imports and the standard library does not have is imported from the work area,
+        by a second process that knows no test. Tests use such modules as ever: call, construct, set
+        attributes, catch exceptions; every operation is a request to that process. The tests are
+        trusted, and must not be written by whom they judge.
+
+        - Plain values pass as copies: the builtin types from None to dict, and Decimal, Fraction,
+          the types of datetime, Counter, OrderedDict, defaultdict and deque. `type(x) is int` in a
+          test is true of real integers only. A named tuple arrives as a tuple that has its fields.
+          What a call does to a list, dict, set, bytearray or deque among its arguments is done to
+          the test's own.
+        - Everything else stays where it is, instances of subclasses of the plain types included,
+          and the test holds an object that forwards. Such an object never equals a plain value;
+          ordering and measuring it (`<`, `-`, `/`, `%`) against one is a TypeError, and `in` looks
+          through its items: the code is not told what it is compared with. Two such objects are
+          compared by their own process.
+        - What else is asked of an object is its own word: `len`, truth, attributes, and methods,
+          also those that are told what is expected (`result.startswith("a")`). Tests that must hold
+          against hostile code compare with plain values, or look at `type(result)` first.
+        - Exceptions arrive as what they are, if they are builtin or of the standard library;
+          a class of the code's own can be caught by its name in the module, or by a base.
+        - Functions of a test can be handed over (as a key or a callback); its other objects cannot.
+          A test cannot derive from a class of the code, await its coroutines, or capture what it
+          prints; what tests print is thrown away. Both processes share one processor.
+        - A module of the work area with the name of one of the standard library is not seen by
+          tests (but by the code).
+
+        Args:
+            source: source of the test module.
+            expected: names that must be reported; by default the top-level `test_*` functions of
+                `source`.
+            limits: limits for both processes together.
+
+        Returns:
+            One outcome for each expected test. `missing` are those that come after the end of
+            either process.
         """
         ...
 

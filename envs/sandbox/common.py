@@ -17,6 +17,7 @@ from typing import Any, Self
 from ...errors import ConfigError, SandboxError
 from .area import Area
 from .base import CheckResult, ExecResult, Limits, Snapshot
+from .judge import pack_secret
 from .results import read_reports, to_check_result, to_exec_result
 
 BASE_ENV = {
@@ -114,6 +115,21 @@ class AreaSandbox(ABC):
         reports = read_reports(control, answer["nonce"])
         return to_check_result(reports, names, to_exec_result(answer, out, err))
 
+    def judge(
+        self, source: str, *, expected: Sequence[str] | None = None, limits: Limits | None = None
+    ) -> CheckResult:
+        """Run test functions where the code of the work area cannot reach them.
+
+        See `Sandbox.judge`. The names, the source and what proves a report are sent to the process
+        of the tests alone.
+        """
+        names = None if expected is None else list(dict.fromkeys(expected))
+        nonce = secrets.token_hex(16)
+        blob = pack_secret(nonce, names, source)
+        answer, out, err, control = self._execute("judge", blob, limits, nonce=nonce)
+        reports = read_reports(control, nonce)
+        return to_check_result(reports, names, to_exec_result(answer, out, err))
+
     def pytest(self, args: Sequence[str] = (), *, limits: Limits | None = None) -> CheckResult:
         """Run pytest over the work area (see `Sandbox.pytest`).
 
@@ -197,15 +213,19 @@ class AreaSandbox(ABC):
                 raise SandboxError(f"this `{self.name}` sandbox is closed; make a new one")
             yield
 
-    def _execute(self, kind: str, blob: bytes, limits: Limits | None, **rest: Any) -> Answer:
-        nonce = secrets.token_hex(16)
+    def _execute(
+        self, kind: str, blob: bytes, limits: Limits | None, *, nonce: str = "", **rest: Any
+    ) -> Answer:
+        """Carry out one job; a `nonce` that is given is not told to the process that starts it."""
+        told = "" if nonce else secrets.token_hex(16)
+        nonce = nonce or told
         job = {
             "kind": kind,
             "argv": [],
             "expected": None,
             **rest,
             "env": BASE_ENV | rest.get("env", {}),
-            "nonce": nonce,
+            "nonce": told,
             "limits": _as_dict(check_limits(limits) if limits else self.limits),
         }
         with self._open():

@@ -9,6 +9,7 @@ machine around it and is left to the tests of each implementation.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -35,7 +36,7 @@ def check_sandbox(sandbox: Sandbox) -> list[str]:
     if not isinstance(sandbox, Sandbox):
         raise SandboxError(f"{type(sandbox).__name__} lacks parts of the `Sandbox` interface")
     checks: tuple[Callable[[Sandbox], str | None], ...] = (
-        *(_files, _paths, _snapshots, _programs, _python, _tests),
+        *(_files, _paths, _snapshots, _programs, _python, _tests, _judging),
         *(_pytest, _limits, _independence),
     )
     left_out = []
@@ -173,6 +174,99 @@ def _tests(sandbox: Sandbox) -> None:
         passed = [test for test, outcome in result.outcomes.items() if outcome == "passed"]
         _expect(f"tests that pass after {name} at import", passed, [])
 
+
+_JUDGED = """
+from helper import double, fail, sort, Pair, Problem
+
+def test_plain():
+    assert double([1, "a", {2: (3.5, None)}]) == [1, "a", {2: (3.5, None)}] * 2
+
+def test_object():
+    assert Pair(1, 2).swapped() == Pair(2, 1) and Pair(1, 2).left == 1
+
+def test_in_place():
+    numbers = [3, 1, 2]
+    sort(numbers, key=lambda number: -number)
+    assert numbers == [3, 2, 1]
+
+def test_exceptions():
+    for kind in (Problem, ValueError):
+        try:
+            fail("why")
+        except kind as problem:
+            assert str(problem) == "why"
+        else:
+            raise AssertionError
+
+def test_subclass_is_not_plain():
+    assert double(True) == 2 and Pair.liar() != 4 and not Pair.liar() == 4
+
+def test_wrong():
+    assert double(2) == 5
+
+def test_raises():
+    fail(1)
+"""
+_JUDGED_CODE = b"""
+import dataclasses
+
+class Problem(ValueError):
+    pass
+
+class Liar(int):
+    __eq__ = lambda self, other: True
+    __hash__ = int.__hash__
+
+@dataclasses.dataclass
+class Pair:
+    left: int
+    right: int
+
+    def swapped(self):
+        return Pair(self.right, self.left)
+
+    def liar():
+        return Liar(4)
+
+def double(x):
+    return x * 2
+
+def sort(items, key):
+    items.sort(key=key)
+
+def fail(why):
+    raise Problem(why)
+"""
+
+
+def _judging(sandbox: Sandbox) -> None:
+    sandbox.write_file("helper.py", _JUDGED_CODE)
+    wanted = dict.fromkeys(re.findall(r"def (test_\w+)", _JUDGED), "passed")
+    wanted |= {"test_wrong": "failed", "test_raises": "error"}
+    judged = sandbox.judge(_JUDGED)
+    _expect("outcomes of a judgement", dict(judged.outcomes), wanted)
+    _expect("judged tests with a message", sorted(judged.messages), ["test_raises", "test_wrong"])
+    only = sandbox.judge(_JUDGED, expected=["test_plain", "test_gone"])
+    _expect("expected tests", dict(only.outcomes), {"test_plain": "passed", "test_gone": "missing"})
+    _expect("a judgement without tests is not ok", sandbox.judge("x = 1").is_ok, False)
+    _expect("a judgement that cannot be parsed is not ok", sandbox.judge("def").is_ok, False)
+    for name, sabotage in (
+        ("os._exit(0)", "import os; os._exit(0)"),
+        ("sys.exit(0)", "import sys; sys.exit(0)"),
+        ("an endless loop", _ENDLESS),
+        ("a search for the tests", _SEARCH),
+    ):
+        sandbox.write_file("helper.py", f"def double(x):\n    {sabotage}".encode())
+        names = ["test_right", "test_wrong"]
+        result = sandbox.judge(_TESTS, expected=names, limits=Limits(wall_time_s=0.5))
+        passed = [test for test, outcome in result.outcomes.items() if outcome == "passed"]
+        _expect(f"judged tests that pass after {name}", passed, [])
+
+
+_SEARCH = """import gc
+    for found in gc.get_objects():
+        if getattr(found, "__name__", "").startswith("test_"):
+            found.__code__ = (lambda: None).__code__"""
 
 _PYTEST = b"""
 import pytest

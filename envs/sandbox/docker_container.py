@@ -165,9 +165,19 @@ class Container:
         return _greet(self._stream, self.user, self.image)
 
     def ask(
-        self, request: wire.Header, blob: bytes = b"", timeout_s: float = _FILES_S
+        self,
+        request: wire.Header,
+        blob: bytes = b"",
+        timeout_s: float = _FILES_S,
+        secret: bytes | None = None,
     ) -> tuple[wire.Header, bytes]:
         """Have one request carried out.
+
+        Args:
+            request: what to do.
+            blob: bytes that go with it.
+            timeout_s: how long it may take, besides what the way there and back takes.
+            secret: what the server reads only when it has made the process that may know it.
 
         Raises:
             SandboxWorkerError: the container or its daemon died, or did not answer in time.
@@ -175,7 +185,7 @@ class Container:
         if self._stream is None:
             raise SandboxWorkerError("the container of this sandbox has ended; make a new sandbox")
         try:
-            return self._stream.ask(request, blob, timeout_s + _GRACE_S)
+            return self._stream.ask(request, blob, timeout_s + _GRACE_S, secret)
         except _lost as cause:
             reason = f"{type(cause).__name__} {cause} {self._stream.last_words()}".strip()
             daemon = self._daemon_trouble()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import resource
@@ -51,15 +52,21 @@ class Execution:
         self._most_tasks = 0
         self._duration_s = 0.0
         ends = [os.pipe() for _ in range(4)]
+        secret, self._secret = os.pipe() if job["kind"] == "judge" else (-1, -1)
         stdin = _memory_file(blob if job["kind"] == "exec" else b"")
         self._start_s = time.monotonic()
         self.pid = os.fork()
         if self.pid == 0:
-            _become_program(job, blob, user, folder, stdin, [write for _, write in ends])
-        for fd in (stdin, *(write for _, write in ends)):
+            _become_program(job, blob, user, folder, stdin, [write for _, write in ends], secret)
+        for fd in (stdin, *(write for _, write in ends), *([secret] if secret >= 0 else [])):
             os.close(fd)
         sizes = (self._limits["output_bytes"],) * 2 + (_CONTROL_BYTES,) * 2
         self._captures = [Capture(read, size) for (read, _), size in zip(ends, sizes, strict=True)]
+
+    def tell(self, secret: bytes) -> None:
+        """Tell the process of the tests what only that may know, and this one only now."""
+        with contextlib.suppress(OSError), open(self._secret, "wb") as file:
+            file.write(secret)  # unless it has ended
 
     def watch(self, has_hung_up: Callable[[], bool]) -> str | None:
         """Read what the program prints until it ends or has to be ended.
@@ -155,32 +162,48 @@ class Execution:
 
 
 def _become_program(
-    job: dict[str, Any], blob: bytes, user: int, folder: str, stdin: int, ends: list[int]
+    job: dict[str, Any],
+    blob: bytes,
+    user: int,
+    folder: str,
+    stdin: int,
+    ends: list[int],
+    secret: int,
 ) -> NoReturn:
     """Give up every right and run the job; never returns."""
+    # Bound here: the code that runs below may replace them in their module.
+    end, kill, itself, die = os._exit, os.kill, os.getpid(), signal.SIGKILL
     setup = ends[3]
+    is_judge = job["kind"] == "judge"
     try:
         os.setsid()
         os.chdir(folder)
         # Should the container run out of memory, the kernel takes the program, not the server.
         with open("/proc/self/oom_score_adj", "wb") as file:
             file.write(b"1000")
+        if is_judge:
+            secret = os.dup(secret)  # above the numbers that follow
         os.dup2(stdin, 0)
         os.dup2(ends[0], 1)
         os.dup2(ends[1], 2)
         control = os.dup2(ends[2], 3, inheritable=False)  # 3 and 4 are the server's own link
         setup = os.dup2(setup, 4, inheritable=False)
-        os.closerange(5, 4096)
+        if is_judge:
+            secret = os.dup2(secret, 5, inheritable=False)
+        os.closerange(5 + is_judge, 4096)
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
         kernel.refuse_new_privileges()
         kernel.filter_calls()
-        runner.set_limits(job["limits"], processes=job["limits"]["processes"])
-        resource.setrlimit(resource.RLIMIT_MSGQUEUE, (0, 0))
-        kernel.set_dumpable(True)
         for name in _own_modules():
             del sys.modules[name]
+        kernel.set_dumpable(not is_judge)
+        if is_judge:
+            tests = runner.split_for_judge(job, lambda: _become_code(job))
+            with open(secret, "rb") as file:
+                blob = file.read()
+        _set_limits(job, more_tasks=0)
     except BaseException as error:  # noqa: BLE001 - reported as the sandbox's own failure
         os.write(setup, f"{type(error).__name__}: {error}".encode())
         os._exit(70)
@@ -188,9 +211,28 @@ def _become_program(
     gc.enable()
     code = 70
     try:
-        code = runner.run_job(job, blob, control)
+        if is_judge:
+            code = runner.run_judge(tests, blob, control)
+        else:
+            code = runner.run_job(job, blob, control)
     finally:
-        os._exit(code)
+        try:
+            end(code)
+        finally:
+            while True:
+                kill(itself, die)
+
+
+def _become_code(job: dict[str, Any]) -> None:
+    """Make a fork of the program the process of the code under test, which knows no tests."""
+    _set_limits(job, more_tasks=1)  # that of the tests
+    kernel.set_dumpable(True)
+    gc.enable()
+
+
+def _set_limits(job: dict[str, Any], *, more_tasks: int) -> None:
+    runner.set_limits(job["limits"], processes=job["limits"]["processes"] + more_tasks)
+    resource.setrlimit(resource.RLIMIT_MSGQUEUE, (0, 0))
 
 
 def _own_modules() -> list[str]:

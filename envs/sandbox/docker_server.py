@@ -200,6 +200,8 @@ class Server:
         )
         limit: str | None = None
         try:
+            if job["kind"] == "judge":  # it has forked what may not know this
+                execution.tell(wire.receive(cast(socket, link))[1])
             limit = execution.watch(link.has_hung_up)
         finally:
             ended = self._end_programs(execution.pid)

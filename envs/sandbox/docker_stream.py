@@ -43,10 +43,17 @@ class Stream:
         self.sendall(docker_source.bundle(user))
         return wire.receive(cast(socket.socket, self))[0]
 
-    def ask(self, request: wire.Header, blob: bytes, timeout_s: float) -> tuple[wire.Header, bytes]:
-        """Send a request and return the answer; raises as `greet` does."""
+    def ask(
+        self, request: wire.Header, blob: bytes, timeout_s: float, secret: bytes | None = None
+    ) -> tuple[wire.Header, bytes]:
+        """Send a request, and a secret in a message of its own; return the answer.
+
+        Raises as `greet` does.
+        """
         self._deadline = time.monotonic() + timeout_s
         wire.send(cast(socket.socket, self), request, blob)
+        if secret is not None:
+            wire.send(cast(socket.socket, self), {}, secret)
         return wire.receive(cast(socket.socket, self))
 
     def sendall(self, data: bytes) -> None:

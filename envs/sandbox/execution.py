@@ -1,14 +1,15 @@
-"""One execution: namespaces of its own, and a fork of this warm interpreter inside them.
+"""One execution, as the server sees it: hand over a job, watch the limits, learn how it ended.
 
-Three processes have a part in it. The *server* is the program's parent: it watches the limits of
-the whole tree and learns how the program ended. The *init* owns the PID, mount and IPC namespaces
-and does nothing; killing it ends everything in them, which only the kernel could do as surely. The
-*program* sets itself up, gives up every right, and runs the job. An execution is made ahead of its
-job and used once.
+Three processes have a part in it. The *forker* makes it and is the program's parent (`forker.py`).
+The *init* owns the PID, mount and IPC namespaces and does nothing; killing it ends everything in
+them, which only the kernel could do as surely. The *program* sets itself up, gives up every right,
+and runs the job. An execution is made ahead of its job and used once.
 """
 
 from __future__ import annotations
 
+import array
+import contextlib
 import marshal
 import os
 import select
@@ -17,112 +18,212 @@ import socket
 import time
 from typing import Any, NamedTuple
 
-from . import kernel, rootfs, runner
+from . import forker, rootfs
 from .capture import Capture
-from .program import READY, become_program
+from .program import READY
 from .usage import Tree, guess_limit
 
-_NAMESPACES = (kernel.CLONE_NEWPID, kernel.CLONE_NEWNS, kernel.CLONE_NEWIPC)
 _CONTROL_BYTES = 1 << 20
 _POLL_S = 0.02
-# Where the server is not root its own processes count for the same user: two of each server, and
-# init and program of the execution that is made ahead and of the one before, which may be ending.
-_OWN_PROCESSES = 9
-
-
-class Home(NamedTuple):
-    """What all executions of one server have in common."""
-
-    link: socket.socket
-    """The server's end of its link to the caller; when that hangs up, all is over."""
-    namespaces: tuple[int, ...]
-    """Descriptors of the server's own namespaces, to return to after a fork."""
-    is_root: bool
-    """True if programs run as another user than the server."""
-
-
-def own_namespaces() -> tuple[int, ...]:
-    """Open the namespaces of this process that an execution gets anew."""
-    flags = os.O_RDONLY | os.O_CLOEXEC
-    return tuple(os.open(f"/proc/self/ns/{kind}", flags) for kind in ("pid", "mnt", "ipc"))
+_MAX_NEWS_BYTES = 4096
+_HANDLES_SPACE = socket.CMSG_SPACE(forker.NUM_HANDLES * 4)
 
 
 class CallerGone(Exception):
     """The caller has hung up in the middle of an execution."""
 
 
-class Execution:
-    """A program that waits for its job in namespaces that were made for it alone.
+class LostAhead(OSError):
+    """An execution was killed before it had a job; another one can be had."""
+
+
+class End(NamedTuple):
+    """How a program ended."""
+
+    status: int
+    """As from wait."""
+    max_rss_bytes: int
+    """The most that it, or one child that it collected, had in memory."""
+
+
+class Order(NamedTuple):
+    """The server's ends of what the forker was given for an execution."""
+
+    disk_bytes: int
+    reading: list[int]
+    """Descriptors of stdout, stderr and reports."""
+    link: socket.socket
+    """To the program."""
+
+    def drop(self) -> None:
+        """Close everything."""
+        self.link.close()
+        for fd in self.reading:
+            os.close(fd)
+
+
+class Line:
+    """The server's end of its line to a forker; the forker answers everything in order.
 
     Args:
-        home: what it shares with the server's other executions.
-        disk_bytes: size of its /tmp.
-
-    Raises:
-        OSError: the kernel refuses another process; nothing is left behind.
+        end: the socket.
     """
 
-    def __init__(self, home: Home, disk_bytes: int) -> None:
-        self.home = home
-        self.disk_bytes = disk_bytes
-        self.init = self.program = 0
-        self._env = runner.Prepared.env
+    def __init__(self, end: socket.socket) -> None:
+        self.end = end
+        self._ordered: Order | None = None
+        self._spare: Execution | None = None
+        self._num_expected = 0
+        self._problem = ""
+
+    def take(self, disk_bytes: int) -> Execution:
+        """Return an execution that fits; the one made ahead, unless its /tmp has another size.
+
+        Raises:
+            OSError: the kernel refuses another process.
+        """
+        self._settle()
+        spare, self._spare = self._spare, None
+        if spare is not None and spare.disk_bytes == disk_bytes:
+            return spare
+        if spare is not None:
+            spare.end()
+        self.order(disk_bytes, awaited=spare.program if spare is not None else 0)
+        self._settle()
+        return self._pop()
+
+    def order(self, disk_bytes: int, *, awaited: int) -> None:
+        """Have the next execution made; then, if `awaited` is a program, have its end told."""
         pairs = [os.pipe() for _ in range(3)]
-        self._reading = [read for read, _ in pairs]
-        self._link, theirs = socket.socketpair()
-        self._init_fd = self._tmp = -1
+        link, theirs = socket.socketpair()
         writing = [write for _, write in pairs]
+        self._ordered = Order(disk_bytes, [read for read, _ in pairs], link)
         try:
-            kernel.unshare(sum(_NAMESPACES))
-            try:
-                rootfs.mount_tmp(disk_bytes)
-                self._tmp = os.open("/tmp", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-                self.init, self._init_fd = kernel.start_idle_init()
-                self.program = os.fork()
-                if self.program == 0:
-                    ends = (*writing, theirs.fileno())
-                    become_program(ends, is_root=home.is_root)
-            finally:
-                for kind, own in zip(_NAMESPACES, home.namespaces, strict=True):
-                    kernel.enter_namespace(own, kind)
-        except BaseException:
-            for pid in self.end():
-                os.waitpid(pid, 0)
-            raise
+            ends = array.array("i", (*writing, theirs.fileno()))
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, ends)]
+            self.end.sendmsg([forker.ORDER.pack(forker.EXECUTION, disk_bytes, awaited)], rights)
         finally:
             theirs.close()
             for fd in writing:
                 os.close(fd)
+        self._num_expected += 2 if awaited else 1
 
-    def start(self, job: dict[str, Any], blob: memoryview) -> None:
+    def branch(self) -> Line:
+        """Start a forker that has pytest in memory and return the line to it.
+
+        Raises:
+            ImportError: pytest is not installed.
+        """
+        self._settle()
+        ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+        with theirs:
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno()]))]
+            self.end.sendmsg([forker.ORDER.pack(forker.PYTEST, 0, 0)], rights)
+        news = ours.recv(_MAX_NEWS_BYTES)
+        if news[:1] != forker.READY:
+            ours.close()
+            raise ImportError(news[1:].decode(errors="replace") or "its import ended the process")
+        return Line(ours)
+
+    def discard(self, execution: Execution) -> None:
+        """End an execution that is not to be finished, and have it collected."""
+        execution.end()
+        self.order(execution.disk_bytes, awaited=execution.program)
+
+    def receive(self) -> End | None:
+        """Take one piece of news; return it if it is the end of a program.
+
+        Raises:
+            EOFError: the forker is dead.
+        """
+        data, rights, _, _ = self.end.recvmsg(
+            _MAX_NEWS_BYTES, _HANDLES_SPACE, socket.MSG_CMSG_CLOEXEC
+        )
+        if not data:
+            raise EOFError("the forker is dead")
+        self._num_expected -= 1
+        if data[:1] == forker.ENDED:
+            _, status, max_rss = forker.NEWS.unpack(data)
+            return End(status, max_rss * 1024)
+        ordered, self._ordered = self._ordered, None
+        if ordered is None:
+            raise EOFError(f"the forker sent {data!r} unasked")
+        if data[:1] == forker.MADE:
+            _, program, init = forker.NEWS.unpack(data)
+            init_fd, tmp = array.array("i", rights[0][2])
+            self._spare = Execution(ordered, program, init, init_fd, tmp)
+        else:
+            ordered.drop()
+            self._problem = data[1:].decode(errors="replace")
+        return None
+
+    def _pop(self) -> Execution:
+        made, self._spare = self._spare, None
+        if made is None:
+            raise OSError(self._problem)
+        return made
+
+    def _settle(self) -> None:
+        """Wait for all news that are still to come."""
+        while self._num_expected:
+            self.receive()
+
+
+class Execution:
+    """A program that waits for its job in namespaces that were made for it alone.
+
+    Args:
+        order: what it was made to.
+        program: process id of the program, as listed in the server's /proc.
+        init: process id of its init.
+        init_fd: descriptor of the init process.
+        tmp: descriptor of its /tmp.
+    """
+
+    def __init__(self, order: Order, program: int, init: int, init_fd: int, tmp: int) -> None:
+        self.disk_bytes = order.disk_bytes
+        self.program = program
+        self._init = init
+        self._init_fd = init_fd
+        self._tmp = tmp
+        self._reading = order.reading
+        self._link = order.link
+
+    def start(self, job: dict[str, Any], blob: bytes | memoryview) -> None:
         """Wait until the program is ready, and hand over the job.
 
         Args:
-            job: its description, as `runner.run_job` wants it, with `limits`.
+            job: its description, as `runner.run_job` wants it; `limits` are those that
+                `runner.resource_limits` returns.
             blob: source or standard input.
 
         Raises:
+            LostAhead: it has been killed meanwhile; nothing untrusted has run.
             OSError: the isolation could not be set up; nothing untrusted has run.
         """
         message = self._link.recv(1000)
+        if not message:
+            raise LostAhead("an execution was killed while it was set up")
         if message != READY:
-            reason = message.decode(errors="replace") or "killed while it was set up"
-            raise OSError(f"an execution could not be isolated: {reason}")
-        limits, env = job["limits"], job["env"]
-        own = 0 if self.home.is_root else _OWN_PROCESSES
-        text = marshal.dumps(
-            {
-                **job,
-                "env": None if env == self._env else env,
-                "limits": runner.resource_limits(limits, processes=limits["processes"] + own),
-            }
-        )
-        self._link.sendall(b"%d %d\n" % (len(text), len(blob)) + text)
-        if blob:  # else it may have begun already, and closed its end
+            raise OSError(f"an execution could not be isolated: {message.decode(errors='replace')}")
+        text = marshal.dumps(job)
+        head = b"%d %d\n" % (len(text), len(blob))
+        if len(blob) > _MAX_NEWS_BYTES:
+            self._link.sendall(head + text)
             self._link.sendall(blob)
+        else:  # at once: the program closes its end when it has all
+            self._link.sendall(b"".join((head, text, blob)))
 
-    def finish(self, limits: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    def finish(
+        self, line: Line, caller: socket.socket, limits: dict[str, Any], tree: Tree
+    ) -> tuple[dict[str, Any], bytes]:
         """Wait for the end of the program and of all it started.
+
+        Args:
+            line: over which the end is told.
+            caller: when it hangs up, all is over.
+            limits: the fields of `Limits`.
+            tree: of the program.
 
         Returns:
             What was seen (`status` as from wait, `limit`, `max_rss_bytes`, `duration_s`,
@@ -131,102 +232,110 @@ class Execution:
 
         Raises:
             CallerGone: the caller does not want to know any more.
+            EOFError: the forker is dead.
         """
         start_s = time.monotonic()
         sizes = (limits["output_bytes"], limits["output_bytes"], _CONTROL_BYTES)
         captures = [Capture(fd, size) for fd, size in zip(self._reading, sizes, strict=True)]
-        tree = Tree(self.init, self.program)
-        limit, most_tasks = self._watch(captures, tree, limits)
+        limit, end, most_tasks = self._watch(captures, line, caller, limits, tree)
         duration_s = time.monotonic() - start_s
         if limit:
             self._kill()
-        _, status, usage = os.wait4(self.program, 0)
-        self.program = 0
+        while end is None:
+            end = line.receive()
         if limit or tree.has_others():
             self._kill()
-            os.waitpid(self.init, 0)  # it has ended once everything in its namespace has
-            self.init = 0
+            self._await_init()
         for capture in captures:
             capture.drain()
-        max_rss = usage.ru_maxrss * 1024
-        if limit is None and status:
-            limit = guess_limit(status, most_tasks, max_rss, limits)
+        if limit is None and end.status:
+            limit = guess_limit(end.status, most_tasks, end.max_rss_bytes, limits)
         if limit is None and rootfs.is_full(self._tmp):
             limit = "disk"
         out, err, control = captures
         answer = {
-            "status": status,
+            "status": end.status,
             "limit": limit,
-            "max_rss_bytes": max_rss,
+            "max_rss_bytes": end.max_rss_bytes,
             "duration_s": duration_s,
             "is_truncated": out.is_truncated or err.is_truncated,
             "sizes": [len(out.data), len(err.data), len(control.data)],
         }
         self._link.setblocking(False)
-        failure = self._link.recv(1000) if self._has_message() else b""
+        failure = b""
+        with contextlib.suppress(BlockingIOError, ConnectionError):
+            failure = self._link.recv(1000)
         if failure:
             answer["error"] = failure.decode(errors="replace")
-        return answer, bytes(out.data + err.data + control.data)
+        return answer, b"".join((out.data, err.data, control.data))
 
-    def end(self) -> list[int]:
-        """End whatever still runs, without waiting, and let go of everything.
-
-        Returns:
-            The processes that the server must collect when they have ended.
-        """
+    def end(self) -> None:
+        """End whatever still runs, without waiting, and let go of everything."""
+        if self._init_fd < 0:
+            return
         self._kill()
-        self.let_go()
-        return [pid for pid in (self.program, self.init) if pid]
-
-    def let_go(self) -> None:
-        """Close all descriptors of it, and so nothing else where another process has them too."""
         self._link.close()
         for fd in (*self._reading, self._init_fd, self._tmp):
-            if fd >= 0:
-                os.close(fd)
-        self._reading, self._init_fd, self._tmp = [], -1, -1
+            os.close(fd)
+        self._init_fd = -1
+
+    def make_tree(self, area: int) -> Tree:
+        """Return what measures the processes of this execution.
+
+        Args:
+            area: descriptor of the work area.
+        """
+        return Tree(self._init, self.program, bounded=(area, self._tmp))
 
     def _watch(
-        self, captures: list[Capture], tree: Tree, limits: dict[str, Any]
-    ) -> tuple[str | None, int]:
-        """Read output until the program ends or breaks a limit; return that and the most tasks."""
-        end = os.pidfd_open(self.program)
+        self,
+        captures: list[Capture],
+        line: Line,
+        caller: socket.socket,
+        limits: dict[str, Any],
+        tree: Tree,
+    ) -> tuple[str | None, End | None, int]:
+        """Read output until the program ends or breaks a limit.
+
+        Returns:
+            The limit; how it ended, if it did; and the most tasks that were seen.
+        """
         poller = select.poll()
         by_fd = {capture.fd: capture for capture in captures}
-        for fd in (*by_fd, end, self.home.link.fileno()):
+        news = line.end.fileno()
+        for fd in (*by_fd, news, caller.fileno()):
             poller.register(fd, select.POLLIN)
         start_s = time.monotonic()
         deadline, next_look, most_tasks = start_s + limits["wall_time_s"], start_s + _POLL_S, 0
-        try:
-            while True:
-                now = time.monotonic()
-                if now >= deadline:
-                    return "wall_time", most_tasks
-                if now >= next_look:
-                    next_look = now + _POLL_S
-                    tasks, limit = tree.measure(limits)
-                    most_tasks = max(most_tasks, tasks)
-                    if limit:
-                        return limit, most_tasks
-                wait_s = min(deadline, next_look) - now
-                ready = [fd for fd, _ in poller.poll(max(1.0, wait_s * 1000))]
-                if end in ready:
-                    return None, most_tasks
-                for fd in ready:
-                    if fd not in by_fd:
-                        raise CallerGone
-                    by_fd[fd].read_some()
-                    if not by_fd[fd].is_open:
-                        poller.unregister(fd)
-        finally:
-            os.close(end)
+        while True:
+            now = time.monotonic()
+            if now >= deadline:
+                return "wall_time", None, most_tasks
+            if now >= next_look:
+                next_look = now + _POLL_S
+                tasks, limit = tree.measure(limits)
+                most_tasks = max(most_tasks, tasks)
+                if limit:
+                    return limit, None, most_tasks
+            wait_s = min(deadline, next_look) - now
+            ready = {fd for fd, _ in poller.poll(max(1.0, wait_s * 1000))}
+            if caller.fileno() in ready:
+                raise CallerGone
+            for fd in by_fd.keys() & ready:
+                by_fd[fd].read_some()
+                if not by_fd[fd].is_open:
+                    poller.unregister(fd)
+            end = line.receive() if news in ready else None
+            if end is not None:
+                return None, end, most_tasks
 
     def _kill(self) -> None:
         """Have the kernel kill all that is in the PID namespace."""
-        if self.init:
+        with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._init_fd, signal.SIGKILL)
 
-    def _has_message(self) -> bool:
+    def _await_init(self) -> None:
+        """Wait for the end of the init: it ends once everything in its namespace has."""
         poller = select.poll()
-        poller.register(self._link, select.POLLIN)
-        return bool(poller.poll(0))
+        poller.register(self._init_fd, select.POLLIN)
+        poller.poll()

@@ -2,6 +2,10 @@
 
 Every function raises `OSError` naming the call, so that a missing protection can be named. Runs in
 the fork server: it imports only the standard library.
+
+The filter of system calls is a BPF program that is assembled here, not by libseccomp: its Python
+binding belongs to the system's interpreter and cannot be installed from a package index, and a
+program made once before the fork is installed in the child by one call that touches few pages.
 """
 
 from __future__ import annotations
@@ -55,6 +59,8 @@ _REFUSED_CALLS = {
         *(248, 249, 250, 298, 321, 323),  # add_key, request_key, keyctl, perf, bpf, userfaultfd
         *(175, 176, 313, 246, 320, 169),  # modules, kexec, reboot
         *(303, 304),  # name_to_handle_at, open_by_handle_at
+        *(29, 64, 68, 240),  # shmget, semget, msgget, mq_open: memory that no process holds
+        *(300, 312),  # fanotify_init, kcmp
     ),
     "aarch64": (
         *(117, 270, 271),
@@ -62,9 +68,34 @@ _REFUSED_CALLS = {
         *(217, 218, 219, 241, 280, 282),
         *(105, 106, 273, 104, 294, 142),
         *(264, 265),
+        *(194, 190, 186, 180),
+        *(262, 272),
     ),
 }
-_REFUSED_EVERYWHERE = (425, 426, 427, 428, 429, 430, 431, 432, 433, 442)  # io_uring, new mount API
+# io_uring, the new mount API, pidfd_getfd, memfd_secret
+_REFUSED_EVERYWHERE = (425, 426, 427, 428, 429, 430, 431, 432, 433, 442, 438, 447)
+
+# Calls that are refused for some values of their arguments. Each rule: the number of an argument,
+# and either the values that are allowed or the one that is refused.
+_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
+_FAMILIES = ((0, (_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK)),)
+_NOT_INIT = ((0, 1),)  # process 1 has the limits and priority of the supervisor
+_BOUNDED_CALLS: dict[str, dict[int, tuple[tuple[int, int | tuple[int, ...]], ...]]] = {
+    "x86_64": {
+        **dict.fromkeys((41, 53), _FAMILIES),  # socket, socketpair
+        # prlimit64, sched_setparam, sched_setscheduler, sched_setaffinity, sched_setattr,
+        # kill, tkill, tgkill, migrate_pages, move_pages
+        **dict.fromkeys((302, 142, 144, 203, 314, 62, 200, 234, 256, 279), _NOT_INIT),
+        141: ((0, 2), (1, 1)),  # setpriority: of users, of process 1
+        251: ((0, 3), (1, 1)),  # ioprio_set: the same
+    },
+    "aarch64": {
+        **dict.fromkeys((198, 199), _FAMILIES),
+        **dict.fromkeys((261, 118, 119, 122, 274, 129, 130, 131, 238, 239), _NOT_INIT),
+        140: ((0, 2), (1, 1)),
+        30: ((0, 3), (1, 1)),
+    },
+}
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 _STACK_BYTES = 1 << 14
@@ -251,14 +282,33 @@ def _make_filter(machine: str) -> _Program:
         (give, 0, 0, kill),
     ]
 
+    refused = {*_REFUSED_CALLS[machine], *_REFUSED_EVERYWHERE}
+    bounded = _BOUNDED_CALLS[machine]
+
+    def decide(number: int) -> list[tuple[int, int, int, int]]:
+        """Return what happens to a call of this number: it ends with an answer."""
+        if number in refused:
+            return [(give, 0, 0, refuse)]
+        block = []
+        for argument, values in bounded[number]:
+            block.append((load, 0, 0, 16 + 8 * argument))  # its lower half: all are `int`
+            if isinstance(values, int):
+                block.append((equal, 0, 1, values))
+            else:
+                left = range(len(values), 0, -1)
+                block += [(equal, skip, 0, value) for skip, value in zip(left, values, strict=True)]
+            block.append((give, 0, 0, refuse))
+        return [*block, (give, 0, 0, allow)]
+
     def search(numbers: list[int]) -> list[tuple[int, int, int, int]]:
         if len(numbers) == 1:
-            return [(equal, 0, 1, numbers[0]), (give, 0, 0, refuse), (give, 0, 0, allow)]
+            found = decide(numbers[0])
+            return [(equal, 0, len(found), numbers[0]), *found, (give, 0, 0, allow)]
         middle = len(numbers) // 2
         below, above = search(numbers[:middle]), search(numbers[middle:])
         return [(at_least, len(below), 0, numbers[middle]), *below, *above]
 
-    code += search(sorted((*_REFUSED_CALLS[machine], *_REFUSED_EVERYWHERE)))
+    code += search(sorted(refused | bounded.keys()))
     array = (_Instruction * len(code))(*(_Instruction(*fields) for fields in code))
     return _Program(len(code), array)
 

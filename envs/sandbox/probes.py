@@ -219,10 +219,15 @@ class Scene:
         return result
 
     def check(self, source: str, solution: str, limits: Limits | None = None) -> CheckResult:
-        """Put `solution` before tests and keep what it says."""
+        """Put `solution` before tests and keep what it says.
+
+        They are judged, as whoever grades hostile code has to. Where nothing is contained they
+        share the solution's interpreter, so that it shows which attacks would work there.
+        """
         self.lay_out()
         self.sandbox.write_file("solution.py", solution.encode())
-        result = self.sandbox.check(source, limits=limits or self._limits)
+        run = self.sandbox.judge if self.sandbox.is_isolated else self.sandbox.check
+        result = run(source, limits=limits or self._limits)
         self.said += [result.execution.stdout, result.execution.stderr]
         return result
 

@@ -6,7 +6,8 @@ import _signal  # type: ignore[import-not-found]  # `signal` goes through its en
 import gc
 import marshal
 import os
-from typing import NoReturn
+import resource
+from typing import Any, NoReturn
 
 from . import fork_hooks, kernel, rootfs, runner
 
@@ -23,6 +24,9 @@ def become_program(ends: tuple[int, ...], *, is_root: bool) -> NoReturn:
         ends: descriptors (above 4) for stdout, stderr, reports, and of a socket to the server.
         is_root: True if the program must change to another user.
     """
+    # Bound here: the code that runs below may replace them in their module.
+    end, kill, itself, die = os._exit, os.kill, os.getpid(), _signal.SIGKILL
+    code = 70
     try:
         _take_only(ends)
         rootfs.mount_proc()
@@ -38,23 +42,51 @@ def become_program(ends: tuple[int, ...], *, is_root: bool) -> NoReturn:
         kernel.refuse_new_privileges()
         kernel.filter_calls()
         os.write(_LINK, READY)
-        text, blob = _receive_job()
+        text, blob_size = _receive_head()
         job = marshal.loads(text)
+        is_judge = job["kind"] == "judge"
+        if is_judge:
+            tests = runner.split_for_judge(job, lambda: _become_code(job))
+        fork_hooks.release()
+        blob = _receive(blob_size)
         if job["kind"] == "exec":
             _put_on_stdin(blob)
-        fork_hooks.release()
         runner.apply_limits(job["limits"])
-        kernel.set_dumpable(True)
+        if not is_judge:
+            kernel.set_dumpable(True)
     except BaseException as error:  # noqa: BLE001 - reported as the sandbox's own failure
         os.write(_LINK, f"{type(error).__name__}: {error}".encode()[:1000])
         os._exit(70)
     os.close(_LINK)
     gc.enable()
-    code = 70
     try:
-        code = runner.run_job(job, blob, _CONTROL)
+        code = (
+            runner.run_judge(tests, blob, _CONTROL)
+            if is_judge
+            else runner.run_job(job, blob, _CONTROL)
+        )
     finally:
-        os._exit(code)
+        try:
+            end(code)
+        finally:
+            while True:
+                kill(itself, die)
+
+
+def _become_code(job: dict[str, Any]) -> None:
+    """Make a fork of the program the process of the code under test, which knows no tests."""
+    fork_hooks.release()
+    runner.apply_limits(_with_one_more_task(job["limits"]))
+    kernel.set_dumpable(True)
+    gc.enable()
+
+
+def _with_one_more_task(limits: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    """Return resource limits that leave room for the process of the tests."""
+    soft, hard = limits.get(resource.RLIMIT_NPROC, (resource.RLIM_INFINITY,) * 2)
+    if resource.RLIM_INFINITY in (soft, hard):
+        return limits
+    return {**limits, resource.RLIMIT_NPROC: (soft + 1, hard + 1)}
 
 
 def _take_only(ends: tuple[int, ...]) -> None:
@@ -64,25 +96,25 @@ def _take_only(ends: tuple[int, ...]) -> None:
     os.closerange(_LINK + 1, 4096)
 
 
-def _receive_job() -> tuple[bytes, bytes]:
-    """Read one job; the process ends quietly if the server wants none done."""
-    data = b""
-    while b"\n" not in data:
-        chunk = os.read(_LINK, 1 << 16)
-        if not chunk:
-            os._exit(0)
-        data += chunk
-    head, _, rest = data.partition(b"\n")
-    text_size, blob_size = map(int, head.split())
-    parts, missing = [rest], text_size + blob_size - len(rest)
-    while missing > 0:
-        chunk = os.read(_LINK, 1 << 16)
-        if not chunk:
-            os._exit(0)
-        parts.append(chunk)
-        missing -= len(chunk)
-    whole = b"".join(parts)
-    return whole[:text_size], whole[text_size:]
+def _receive_head() -> tuple[bytes, int]:
+    """Read the description of a job, and not a byte of what follows it, whose size is returned.
+
+    The process ends quietly if the server wants nothing done.
+    """
+    line = b""
+    while not line.endswith(b"\n"):
+        line += os.read(_LINK, 1) or os._exit(0)
+    text_size, blob_size = map(int, line.split())
+    return _receive(text_size), blob_size
+
+
+def _receive(size: int) -> bytes:
+    parts: list[bytes] = []
+    while size > 0:
+        part = os.read(_LINK, min(size, 1 << 20)) or os._exit(0)
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
 
 
 def _put_on_stdin(data: bytes) -> None:

@@ -1,9 +1,10 @@
 """What happens inside the process that runs the untrusted code, last thing before it.
 
-Four kinds of job: `exec` a program, run Python source as `__main__`, `check` test functions, or run
-`pytest`.
-The interpreter is warm and thrown away afterwards. It shares its memory with the code it runs, so
-reports are a matter of good order, not of proof: see "not covered" in the package's docstring.
+Five kinds of job: `exec` a program, run Python source as `__main__`, `check` test functions, run
+`pytest`, or `judge` the work area with test functions that its code cannot reach.
+The interpreter is warm and thrown away afterwards. In all but the last it shares its memory with
+the code it runs, so that reports are a matter of good order, not of proof; `judge` runs the tests
+in one process and the code in another (`judge.py`).
 """
 
 from __future__ import annotations
@@ -13,28 +14,24 @@ import atexit
 import builtins
 import contextlib
 import functools
+import importlib
 import io
 import json
 import linecache
 import os
 import random
-import re
 import resource
 import signal
 import sys
-import traceback
 import types
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from . import pytest_job
+from . import judge, pytest_job, sources
+from .checks import TEST_FILE, compile_source, print_error, run_tests
 
 MAIN_FILE = "<main>"
-TEST_FILE = "<tests>"
-MODULE_ENTRY = "<module>"
-"""Stands for the tests of a module that does not even parse."""
 
-_MAX_MESSAGE_CHARS = 300
 _REHEARSAL = "rehearsal_of_sandbox"
 _REHEARSED = "def f(x):\n    return x + 1\n"
 _REHEARSED_TESTS = f"""
@@ -118,12 +115,12 @@ def rehearse(kind: str, control: int, times: int) -> None:
     writable, and descriptors 0 to 2 of the kinds that programs get.
 
     Args:
-        kind: `check` or `pytest`.
+        kind: `check` (and with it `judge`) or `pytest`.
         control: descriptor that reports are written to.
         times: how often.
     """
     Prepared.streams = Prepared.streams or _make_streams()
-    kept = (sys.stdin, sys.stdout, sys.stderr, sys.argv, sys.path[:])
+    kept = (sys.stdin, sys.stdout, sys.stderr, sys.argv, sys.path[:], sys.path_hooks[:])
     job = {"kind": kind, "argv": [f"test_{_REHEARSAL}.py"], "nonce": "0" * 32, "expected": None}
     files = {f"{_REHEARSAL}.py": _REHEARSED, f"test_{_REHEARSAL}.py": _REHEARSED_TESTS}
     for name, text in files.items():
@@ -132,14 +129,22 @@ def rehearse(kind: str, control: int, times: int) -> None:
     try:
         for _ in range(times):
             run_job({**job, "env": dict(os.environ)}, _REHEARSED_TESTS.encode(), control)
+            if kind == "check":
+                _rehearse_judge(control)
             for name in ("check_tests", _REHEARSAL, f"test_{_REHEARSAL}"):
                 sys.modules.pop(name, None)
-            sys.stdin, sys.stdout, sys.stderr, sys.argv, sys.path[:] = kept
+            sys.stdin, sys.stdout, sys.stderr, sys.argv, sys.path[:], sys.path_hooks[:] = kept
             linecache.clearcache()
     finally:
         for name in files:
             os.unlink(name)
         sys.path_importer_cache.pop(os.getcwd(), None)
+
+
+def _rehearse_judge(control: int) -> None:
+    module = sys.modules.pop(_REHEARSAL)
+    sys.path.remove(os.getcwd())  # so that the tests look for it on the other side
+    judge.rehearse(_REHEARSED_TESTS, {_REHEARSAL: module}, _reporter(control, "0" * 32), _flush)
 
 
 def adopt_environment(env: dict[str, str]) -> None:
@@ -162,23 +167,74 @@ def run_job(job: dict[str, Any], blob: bytes, control: int) -> int:
         adopt_environment(job["env"])
     if job["kind"] == "exec":
         return _exec(job["argv"])
-    sys.stdin, sys.stdout, sys.stderr = Prepared.streams or _make_streams()
-    sys.dont_write_bytecode = True
-    sys.argv = [MAIN_FILE]
-    sys.path.insert(0, os.getcwd())
-    if job["kind"] != "pytest":  # there, what pytest has imported comes first, as anywhere
-        _forget_shadowed(os.listdir())
-    random.seed(0)  # so that code which forgets to seed still does the same in every run
+    _start()
+    _see_area(is_first=job["kind"] != "pytest")
     report = _reporter(control, job["nonce"])
     source = blob.decode("utf-8", "surrogatepass")
     try:
         if job["kind"] == "python":
             return _python(source, report)
         if job["kind"] == "pytest":
+            _distrust_rewritten_tests()
             return pytest_job.run(job["argv"], report)
-        return _check(source, job["expected"], report)
+        return run_tests(source, job["expected"], report)
     finally:
         _finish(with_threads=job["kind"] != "check")
+
+
+def split_for_judge(job: dict[str, Any], become_code: Callable[[], None]) -> judge.Split:
+    """Divide this process into the tests (it returns) and the code under test (it does not).
+
+    Args:
+        job: `env` (None leaves it).
+        become_code: what the new process does before any code of the work area runs in it.
+    """
+    if job["env"] is not None:
+        adopt_environment(job["env"])
+    _start()
+
+    def become() -> None:
+        become_code()
+        _see_area(is_first=True)
+
+    return judge.Split(become, _flush)
+
+
+def run_judge(tests: judge.Split, secret: bytes, control: int) -> int:
+    """Run the tests and return the exit code.
+
+    Args:
+        tests: what `split_for_judge` has returned.
+        secret: see `judge.pack_secret`; the process must not have read it before.
+        control: descriptor of the private pipe for reports.
+    """
+    nonce, expected, source = judge.unpack_secret(secret)
+    return tests.run(source, expected, _reporter(control, nonce))
+
+
+def _start() -> None:
+    """Make this interpreter what every program finds."""
+    sys.stdin, sys.stdout, sys.stderr = Prepared.streams or _make_streams()
+    sys.dont_write_bytecode = True
+    sys.argv = [MAIN_FILE]
+    random.seed(0)  # so that code which forgets to seed still does the same in every run
+
+
+def _see_area(*, is_first: bool) -> None:
+    """Let modules of the current folder be imported, before loaded ones if `is_first`."""
+    folder = os.getcwd()
+    sources.believe_no_bytecode(folder)
+    sys.path.insert(0, folder)
+    if is_first:  # not for pytest: what that has imported comes first, as anywhere
+        _forget_shadowed(os.listdir())
+
+
+def _distrust_rewritten_tests() -> None:
+    """Have pytest compile its test files anew: what it finds in a cache may have been planted."""
+    pytest_job.load()
+    rewrite = importlib.import_module("_pytest.assertion.rewrite")
+    if hasattr(rewrite, "_read_pyc"):
+        vars(rewrite)["_read_pyc"] = lambda *arguments, **options: None
 
 
 def _exec(argv: list[str]) -> int:
@@ -228,22 +284,16 @@ def _reporter(control: int, nonce: str) -> _Report:
     return report
 
 
-def _compile(source: str, file: str) -> types.CodeType:
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    code: types.CodeType = compile(source, file, "exec", dont_inherit=True)
-    return code
-
-
 def _python(source: str, report: _Report) -> int:
     module = types.ModuleType("__main__")
     module.__dict__.update(__builtins__=builtins, __file__=MAIN_FILE)
     sys.modules["__main__"] = module
     try:
-        exec(_compile(source, MAIN_FILE), module.__dict__)
+        exec(compile_source(source, MAIN_FILE), module.__dict__)
     except SystemExit as stop:
         return _exit_code(stop)
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is the program's own
-        _print_error(error, report)
+        print_error(error, report)
         return 1
     return 0
 
@@ -258,114 +308,6 @@ def _exit_code(stop: SystemExit) -> int:
     return 1
 
 
-def _print_error(error: BaseException, report: _Report) -> None:
-    """Print the traceback without our own frames."""
-    if isinstance(error, MemoryError):
-        report({"memory": True})
-    frame = error.__traceback__
-    while frame is not None and frame.tb_frame.f_code.co_filename == __file__:
-        frame = frame.tb_next
-    with contextlib.suppress(BaseException):
-        traceback.print_exception(type(error), error, frame, file=sys.stderr)
-
-
-def _check(source: str, expected: list[str] | None, report: _Report) -> int:
-    code, problem = None, None
-    try:
-        code = _compile(source, TEST_FILE)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        problem = error
-    try:
-        names = expected
-        if names is None:
-            names = (_plain_names(source) if code else None) or _test_names(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        report({"name": MODULE_ENTRY, "outcome": "error", "message": _describe(error)})
-        _print_error(error, report)
-        return 1
-    report({"tests": names})
-    module = types.ModuleType("check_tests")
-    module.__dict__.update(__builtins__=builtins, __file__=TEST_FILE)
-    sys.modules[module.__name__] = module
-    try:
-        if code is None:
-            raise problem or SyntaxError
-        exec(code, module.__dict__)
-    except BaseException as error:  # noqa: BLE001 - sys.exit at import is a failure as well
-        message = f"import failed: {_describe(error)}"
-        for name in names:
-            report({"name": name, "outcome": "error", "message": message})
-        _print_error(error, report)
-        return 1
-    num_bad = 0
-    for name in names:
-        outcome, message = _run_test(module.__dict__.get(name), report)
-        report({"name": name, "outcome": outcome, "message": message})
-        num_bad += outcome != "passed"
-    return 1 if num_bad else 0
-
-
-_UNCLEAR = re.compile(r"[^\x20-\x7e\n\t]|\"\"\"|'''|\\\n")
-_PLAIN_TEST = re.compile(r"^(?:async[ \t]+)?def[ \t]+(test_\w*)", re.MULTILINE)
-
-
-def _plain_names(source: str) -> list[str] | None:
-    """Return what `_test_names` would, for valid source in which no line can be misread.
-
-    Parsing into a tree costs more than running most tests. A `def` in the first column starts a
-    top-level function, unless the line begins inside a string or goes on from the one before; where
-    that cannot be excluded at a glance, the answer is None.
-    """
-    if _UNCLEAR.search(source):
-        return None
-    return list(dict.fromkeys(_PLAIN_TEST.findall(source)))
-
-
-def _test_names(source: str) -> list[str]:
-    """Return the top-level test functions in order: from the text, so that imports cannot add."""
-    return list(
-        dict.fromkeys(
-            node.name
-            for node in ast.parse(source).body
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-            and node.name.startswith("test_")
-        )
-    )
-
-
-def _run_test(test: object, report: _Report) -> tuple[str, str]:
-    if test is None:
-        return "missing", "the module has no such function"
-    if not callable(test):
-        return "error", f"not a function but {type(test).__name__}"
-    try:
-        result = test()
-    except AssertionError as error:
-        return "failed", _describe(error)
-    except BaseException as error:  # noqa: BLE001 - sys.exit in a test must not end the check
-        if isinstance(error, MemoryError):
-            report({"memory": True})
-        return "error", _describe(error)
-    if hasattr(result, "__await__"):
-        return "error", "an async test function; write it as a plain function"
-    return "passed", ""
-
-
-def _describe(error: BaseException) -> str:
-    """Say what was raised and at which line of the tests, in one short line."""
-    try:
-        text = str(error)
-    except BaseException as worse:  # noqa: BLE001 - a hostile __str__ is only worth a note
-        text = f"(its text raised {type(worse).__name__})"
-    parts, frame = [type(error).__name__, text], error.__traceback__
-    while frame is not None:
-        if frame.tb_frame.f_code.co_filename == TEST_FILE:
-            line = linecache.getline(TEST_FILE, frame.tb_lineno).strip()
-            parts[2:] = [f"line {frame.tb_lineno}: {line}"]
-        frame = frame.tb_next
-    return " | ".join(part for part in parts if part)[:_MAX_MESSAGE_CHARS]
-
-
 def _finish(*, with_threads: bool) -> None:
     """Do what an interpreter does at its end: wait for threads, run exit functions, flush."""
     if with_threads and "threading" in sys.modules:
@@ -374,6 +316,10 @@ def _finish(*, with_threads: bool) -> None:
     if with_threads:
         with contextlib.suppress(Exception):
             atexit._run_exitfuncs()
+    _flush()
+
+
+def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import signal
 from typing import Any
 
+from .queues import queued_bytes
+
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_BLOCK_BYTES = 512
 
 
 class Tree:
@@ -17,33 +20,62 @@ class Tree:
     Args:
         init: the process that all orphans are given to, and that collects none of them.
         program: the process that started all others.
+        bounded: descriptors on file systems whose size is bounded, so that what is in their files
+            need not be counted.
     """
 
-    def __init__(self, init: int, program: int) -> None:
+    def __init__(self, init: int, program: int, *, bounded: tuple[int, ...] = ()) -> None:
         self.init = init
         self.program = program
+        self._devices = {os.fstat(fd).st_dev for fd in bounded}
 
     def measure(self, limits: dict[str, Any]) -> tuple[int, str | None]:
         """Return the number of tasks, and the limit that the whole tree has broken, if any.
 
-        Memory is what is resident and not shared with files. CPU time counts the living, those
-        that their parents have collected, and daemons that have ended, which nobody collects.
+        Memory is what is resident and not shared with files; memory that is shared without a file
+        counts for each process by its part, anonymous files by their size, mapped or not, and
+        what waits in sockets. CPU time counts the living, those that their parents have
+        collected, and daemons that have ended, which nobody collects.
 
         Args:
             limits: the fields of `Limits`.
         """
-        tasks, resident, ticks = 0, 0, 0
-        for pid, fields in self._members():
-            pages = _read(f"/proc/{pid}/statm").split()
+        tasks, ticks = 0, 0
+        members = self._members()
+        for _, fields in members:
             tasks += max(1, int(fields[17]))
             ticks += sum(int(field) for field in fields[11:15])
-            if pages:
-                resident += (int(pages[1]) - int(pages[2])) * _PAGE_BYTES
-        if resident > limits["memory_bytes"]:
+        if self._exceeds([pid for pid, _ in members], limits["memory_bytes"]):
             return tasks, "memory"
         if ticks > limits["cpu_time_s"] * _TICKS_PER_S:
             return tasks, "cpu_time"
         return tasks, None
+
+    def _exceeds(self, pids: list[int], most_bytes: int) -> bool:
+        """Say whether processes have more than that in memory."""
+        own = shared = 0
+        for pid in pids:
+            status = _read(f"/proc/{pid}/status")
+            own += _kilobytes(status, b"RssAnon:")
+            shared += _kilobytes(status, b"RssShmem:")
+        files = self._anonymous_bytes(pids)
+        queued = queued_bytes()  # nobody else has sockets in this network namespace
+        if (own + shared) * 1024 + files + queued <= most_bytes:
+            return False
+        # Only now is it worth the time to divide what several processes have together.
+        parts = sum(_shared_part(pid) for pid in pids) if shared else 0
+        return own * 1024 + max(parts * 1024, files) + queued > most_bytes
+
+    def _anonymous_bytes(self, pids: list[int]) -> int:
+        """Return the size of all open files that are nowhere but in memory (`memfd_create`)."""
+        sizes: dict[tuple[int, int], int] = {}
+        for pid in pids:
+            for fd in _list(f"/proc/{pid}/fd"):
+                with contextlib.suppress(OSError):
+                    info = os.stat(f"/proc/{pid}/fd/{fd}")
+                    if info.st_nlink == 0 and info.st_dev not in self._devices:
+                        sizes[info.st_dev, info.st_ino] = info.st_blocks * _BLOCK_BYTES
+        return sum(sizes.values())
 
     def has_others(self) -> bool:
         """Say whether anything but the init is left, once the program has been collected.
@@ -78,7 +110,7 @@ class Tree:
 
 @functools.cache
 def _has_children_file() -> bool:
-    return os.path.exists(f"/proc/self/task/{os.getpid()}/children")  # a build option of the kernel
+    return os.path.exists("/proc/1/task/1/children")  # a build option of the kernel
 
 
 def guess_limit(status: int, tasks: int, max_rss: int, limits: dict[str, Any]) -> str | None:
@@ -91,6 +123,24 @@ def guess_limit(status: int, tasks: int, max_rss: int, limits: dict[str, Any]) -
     if tasks >= limits["processes"]:
         return "processes"
     return "memory" if max_rss > 0.9 * limits["memory_bytes"] else None
+
+
+def _shared_part(pid: int) -> int:
+    """Return a process's part, in KiB, of the memory without a file that it shares."""
+    found = _kilobytes(_read(f"/proc/{pid}/smaps_rollup"), b"Pss_Shmem:")
+    return found or _kilobytes(_read(f"/proc/{pid}/status"), b"RssShmem:")
+
+
+def _kilobytes(text: bytes, name: bytes) -> int:
+    fields = text.partition(name)[2].split(None, 1)
+    return int(fields[0]) if fields else 0
+
+
+def _list(path: str) -> list[str]:
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []  # it has ended, or hides
 
 
 def _read(path: str) -> bytes:

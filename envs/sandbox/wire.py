@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import marshal
-import mmap
 import select
 import socket
 import struct
@@ -18,7 +17,6 @@ from typing import Any
 
 _SIZES = struct.Struct("!IQ")
 _CHUNK_BYTES = 1 << 20
-_INBOX_BYTES = 1 << 18
 
 Header = dict[str, Any]
 Message = tuple[Header, bytes]
@@ -56,36 +54,11 @@ def send_job(link: socket.socket, job: Header, blob: bytes) -> None:
     link.sendall(_SIZES.pack(len(text), len(blob)) + text + blob)
 
 
-class Inbox:
-    """Where a server receives jobs: memory that its forks do not get.
-
-    A program is a fork of the server; without this, it could find the source of earlier tests in
-    what the server has freed.
-    """
-
-    def __init__(self) -> None:
-        self._memory = self._make(_INBOX_BYTES)
-
-    def receive_job(self, link: socket.socket) -> tuple[Header, memoryview]:
-        """Receive a job (Closed if the caller has gone); its blob is there until the next one."""
-        text_size, blob_size = _SIZES.unpack(_receive_exactly(link, _SIZES.size, None))
-        size = text_size + blob_size
-        if len(self._memory) != max(size, _INBOX_BYTES):
-            self._memory = self._make(max(size, _INBOX_BYTES))
-        view = memoryview(self._memory)[:size]
-        count = 0
-        while count < size:
-            received = link.recv_into(view[count:])
-            if not received:
-                raise Closed
-            count += received
-        return marshal.loads(view[:text_size]), view[text_size:]
-
-    @staticmethod
-    def _make(size: int) -> mmap.mmap:
-        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        memory.madvise(mmap.MADV_DONTFORK)
-        return memory
+def receive_job(link: socket.socket) -> tuple[Header, memoryview]:
+    """Receive a job (Closed if the caller has gone)."""
+    text_size, blob_size = _SIZES.unpack(_receive_exactly(link, _SIZES.size, None))
+    data = memoryview(_receive_exactly(link, text_size + blob_size, None))
+    return marshal.loads(data[:text_size]), data[text_size:]
 
 
 def _receive_exactly(link: socket.socket, size: int, deadline: float | None) -> bytes:

@@ -14,6 +14,7 @@ from typing import Any
 from ...errors import SandboxUnavailableError, SandboxWorkerError
 from . import wire
 from .base import Limits
+from .common import BASE_ENV
 from .mirror import MirroredArea
 
 _START_S = 20.0
@@ -51,7 +52,7 @@ class Worker:
         self.pid = os.getpid()
         self._log = tempfile.TemporaryFile()
         self.link, theirs = socket.socketpair()
-        self._pytest: socket.socket | None = None
+        self._has_used_pytest = False
         self._command = command = [
             *(interpreter or sys.executable, *FLAGS, "-c", BOOT.format(module="boot"), FOLDER),
             *(str(theirs.fileno()), str(limits.disk_bytes)),
@@ -63,7 +64,7 @@ class Worker:
                 stdout=subprocess.DEVNULL,
                 stderr=self._log,
                 pass_fds=(theirs.fileno(),),
-                env=SERVER_ENV,
+                env=BASE_ENV,
                 cwd="/",
                 start_new_session=True,
             )
@@ -109,12 +110,11 @@ class Worker:
             SandboxUnavailableError: pytest is wanted and not installed; the server goes on.
         """
         try:
-            link = self._pytest_link() if job["kind"] == "pytest" else self.link
             deadline = time.monotonic() + job["limits"]["wall_time_s"] + _GRACE_S
-            wire.send_job(link, job, blob)
-            return wire.receive(link, deadline)
-        except SandboxUnavailableError:
-            raise
+            if job["kind"] == "pytest" and not self._has_used_pytest:
+                deadline += _START_S
+            wire.send_job(self.link, job, blob)
+            answer = wire.receive(self.link, deadline)
         except (wire.Closed, TimeoutError, OSError, ValueError) as cause:
             last_words = self._last_words()
             self.end()
@@ -125,34 +125,19 @@ class Worker:
         except BaseException:
             self.end()  # interrupted in the middle of a message: the link cannot be used again
             raise
-
-    def _pytest_link(self) -> socket.socket:
-        """Return the link to the server that has pytest in memory, started with the first use."""
-        if self._pytest is None:
-            ours, theirs = socket.socketpair()
-            try:
-                wire.send_job(self.link, {"kind": "branch"}, b"")
-                socket.send_fds(self.link, [b"f"], [theirs.fileno()])
-                theirs.close()
-                facts, _ = wire.receive(ours, time.monotonic() + _START_S)
-                if "error" in facts:
-                    raise SandboxUnavailableError(
-                        f"pytest cannot be imported by `{self._command[0]}` ({facts['error']}); "
-                        f"install it there: `{self._command[0]} -m pip install pytest`"
-                    )
-            except BaseException:
-                ours.close()
-                raise
-            finally:
-                theirs.close()
-            self._pytest = ours
-        return self._pytest
+        if "no_pytest" in answer[0]:
+            raise SandboxUnavailableError(
+                f"pytest cannot be imported by `{self._command[0]}` ({answer[0]['no_pytest']}); "
+                f"install it there: `{self._command[0]} -m pip install pytest`"
+            )
+        self._has_used_pytest |= job["kind"] == "pytest"
+        return answer
 
     def end(self) -> None:
         """End the server and everything below it; its files stay reachable through `area`."""
         if os.getpid() != self.pid:
             return  # a copy in a forked process
-        self._close_links()
+        self.link.close()
         try:
             # It ends by itself when the link is gone, and then leaves no zombie behind.
             self._process.wait(_END_S)
@@ -163,15 +148,9 @@ class Worker:
 
     def abandon(self) -> None:
         """Forget the server in a forked child: it belongs to the parent process."""
-        self._close_links()
+        self.link.close()
         self._log.close()
         self._process.returncode = 0  # not our child: there is nothing to wait for
-
-    def _close_links(self) -> None:
-        self.link.close()
-        if self._pytest is not None:
-            self._pytest.close()
-            self._pytest = None
 
     def _last_words(self) -> str:
         size = self._log.seek(0, os.SEEK_END)

@@ -101,6 +101,57 @@ def test_a_module_that_dodges_its_tests_is_not_solved(computer, module):
     assert outcome.hidden_total == 2
 
 
+_FORGE = """
+import gc, os, sys
+def clamp(value, low, high):
+    frame = sys._getframe()
+    while frame is not None:
+        report = frame.f_locals.get("report")
+        if callable(report):
+            for part in ("visible", "trial", "hidden"):
+                for name in ("inside", "above"):
+                    report({"name": f"test_{part}_test_{name}", "outcome": "passed"})
+            os._exit(0)
+        frame = frame.f_back
+"""
+_EMPTY_TESTS = """
+import gc, types
+def clamp(value, low, high):
+    for found in gc.get_objects():
+        if isinstance(found, types.FunctionType) and found.__name__.startswith("test_"):
+            found.__code__ = (lambda: None).__code__
+"""
+_LIAR = """
+class Liar(int):
+    __eq__ = lambda self, other: True
+    __hash__ = int.__hash__
+def clamp(value, low, high):
+    return Liar(0)
+"""
+
+
+@pytest.mark.parametrize("module", [_FORGE, _EMPTY_TESTS, _LIAR], ids=["forge", "empty", "liar"])
+def test_a_module_that_attacks_its_tests_fools_the_agents_run_of_them_and_not_the_grade(
+    computer, module
+):
+    call(computer, "write_file", path="clamping.py", text=module)
+    outcome = computer.grade(tiny_task()).outcome
+    assert (outcome.hidden_passed, outcome.visible_passed) == (0, 0)
+    call(computer, "write_file", path="clamping.py", text=_LIAR)
+    assert call(computer, "run_tests").ok
+
+
+def test_the_cache_tells_a_judgement_from_a_check(sandbox):
+    cache = CheckCache()
+    computer = SandboxComputer(sandbox, cache)
+    computer.reset(tiny_task())
+    call(computer, "write_file", path="clamping.py", text=_LIAR)
+    tests = "from clamping import clamp\ndef test_a():\n    assert clamp(3, 1, 5) == 3\n"
+    assert computer._run_once("check", tests, None).is_ok
+    assert not computer._run_once("judge", tests, None).is_ok
+    assert (cache.num_hits, cache.num_misses) == (0, 2)
+
+
 def test_a_cached_check_gives_the_same_and_runs_once(sandbox):
     cache = CheckCache()
     first, second = SandboxComputer(sandbox, cache), SandboxComputer(sandbox, cache)

@@ -26,38 +26,7 @@ _USER = str(20_000 + os.getpid() % 10_000)
 """An ordinary user that nobody else is: the kernel counts processes by user."""
 _TIMEOUT_S = 800
 
-_ONE_INTERPRETER = "tests and the code under test share one interpreter"
-_UNCOUNTED = "memory that belongs to no process is not counted"
-_ANYWHERE = {
-    "forge_reports_frames": _ONE_INTERPRETER,
-    "forge_reports_gc": _ONE_INTERPRETER,
-    "forge_reports_memory": _ONE_INTERPRETER,
-    "lying_equality": "tests compare with the result's own `__eq__`",
-    "lying_integers": _ONE_INTERPRETER,
-    "patch_runner": _ONE_INTERPRETER,
-    "poison_bytecode": "bytecode in the work area is believed",
-    "read_hidden_tests_files": _ONE_INTERPRETER,
-    "read_hidden_tests_frames": _ONE_INTERPRETER,
-    "read_hidden_tests_gc": _ONE_INTERPRETER,
-    "replace_test_code": _ONE_INTERPRETER,
-    "replace_tests": _ONE_INTERPRETER,
-    "socket_families": "AF_VSOCK knows no network namespace",
-}
-_IN_NAMESPACES = {
-    "memory_memfd": _UNCOUNTED,
-    "memory_shared_mapping": _UNCOUNTED,
-    "memory_socket_buffers": _UNCOUNTED,
-    "memory_sysv_segments": _UNCOUNTED,
-    "read_earlier_tests": "the server's memory keeps what went through it",
-}
-_AS_USER = {
-    "cripple_supervisor": "the supervisor is the same user as the program, which sets its limits",
-}
-KNOWN = {
-    "namespaces": _ANYWHERE | _IN_NAMESPACES,
-    "namespaces_as_user": _ANYWHERE | _IN_NAMESPACES | _AS_USER,
-    "docker": _ANYWHERE,
-}
+KNOWN: dict[str, dict[str, str]] = {"namespaces": {}, "namespaces_as_user": {}, "docker": {}}
 """Attacks that are not contained yet, and why. One that is contained must leave this table."""
 
 
@@ -159,7 +128,7 @@ def test_the_judge_sees_the_same_attacks_succeed_where_nothing_contains_them(
     must = {name for name, attack in harmless.items() if attack.unprotected == "escapes"}
     lacking = {verdict.name for verdict in verdicts if _lacks_of_kernel(verdict)}
     assert sorted(must - set(escaped) - lacking) == []
-    assert len(escaped) >= len(harmless) / 2
+    assert len(escaped) >= len(harmless) / 3
 
 
 def test_there_are_at_least_60_attacks_each_with_a_line_on_what_it_tries() -> None:

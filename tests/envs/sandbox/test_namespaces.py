@@ -556,3 +556,63 @@ def test_the_message_names_the_setting_to_change(monkeypatch: pytest.MonkeyPatch
 def test_an_interpreter_that_is_not_there_is_a_sandbox_error() -> None:
     with NamespaceSandbox(interpreter="/no/such/python") as made, pytest.raises(SandboxError):
         made.python("1")
+
+
+@pytest.mark.parametrize("family", [0, 3, 17, 38, 40, 44])
+def test_sockets_of_other_families_are_refused(sandbox: NamespaceSandbox, family: int) -> None:
+    told = _tell(
+        sandbox,
+        f"""
+        import ctypes, errno, socket
+        for made in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK):
+            socket.socket(made, socket.SOCK_DGRAM).close()
+        libc = ctypes.CDLL(None, use_errno=True)
+        print(libc.socket({family}, 1, 0), errno.errorcode[ctypes.get_errno()])
+        """,
+    )
+    assert told == "-1 EPERM"
+
+
+def test_a_program_may_change_itself_and_its_children_but_not_process_1(
+    sandbox: NamespaceSandbox,
+) -> None:
+    told = _tell(
+        sandbox,
+        """
+        import os, resource, signal, time
+        child = os.fork()
+        if child == 0:
+            time.sleep(60)
+        for pid in (0, os.getpid(), child):
+            os.setpriority(os.PRIO_PROCESS, pid, 1)
+            os.sched_setaffinity(pid, os.sched_getaffinity(0))
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (50, 50))
+        os.nice(1)
+        os.kill(child, signal.SIGKILL)
+        print(os.waitpid(child, 0)[1])
+        """,
+    )
+    assert told == "9"
+
+
+def test_memory_of_no_process_counts_but_a_mapping_that_is_shared_only_once(
+    sandbox: NamespaceSandbox,
+) -> None:
+    source = """
+import mmap, os, time
+held = mmap.mmap(-1, {size} << 20)
+for place in range(0, len(held), 4096):
+    held[place] = 1
+for _ in range(3):
+    if os.fork() == 0:
+        sum(held[place] for place in range(0, len(held), 4096))
+        time.sleep({time_s})
+        os._exit(0)
+time.sleep({time_s})
+"""
+    limits = Limits(memory_bytes=160 << 20, wall_time_s=20)
+    fits = sandbox.python(source.format(size=60, time_s=0.3), limits=limits)
+    assert fits.is_ok, fits
+    one = "import os, time\nheld = [os.memfd_create('m') for _ in range(40)]\n"
+    many = f"{one}for fd in held: os.write(fd, bytes(8 << 20))\ntime.sleep(60)"
+    assert sandbox.python(many, limits=limits).limit == "memory"

@@ -1,7 +1,7 @@
 """Leaves compiled code that Python takes for a source file which the caller then replaces."""
 
 KIND = "drive"
-UNPROTECTED = "escapes"
+UNPROTECTED = "refused"
 
 _PROGRAM = """
 import importlib.util, marshal, os

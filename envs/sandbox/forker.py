@@ -1,0 +1,236 @@
+"""The process that every program is a fork of: it forks, and does nothing else.
+
+It is process 1 of the server's PID namespace: when it dies, everything it ever made dies with it.
+No source, argument, environment, report or output of a job ever comes into its memory, so that no
+program can find there what an earlier one was given or has said. And it writes to few pages: each
+that it writes to after a fork has to be copied first.
+
+Its line to the server carries orders (how large /tmp is to be, and which program to collect) and
+news of what came of them. Orders bring the descriptors that a program writes to; news bring those
+by which the server watches and ends it.
+"""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import gc
+import importlib
+import os
+import signal
+import socket
+import struct
+import sys
+from typing import NoReturn
+
+from . import fork_hooks, kernel, pytest_job, rootfs, runner
+from .program import become_program
+
+ORDER = struct.Struct("=cqq")
+"""What is wanted; bytes of its /tmp; a program to collect once that has been done, or 0."""
+EXECUTION, PYTEST = b"x", b"p"
+NEWS = struct.Struct("=cqq")
+"""What has happened, and: program and init; or wait status and most resident KiB; or nothing."""
+READY, MADE, ENDED, FAILED = b"r", b"m", b"e", b"f"
+NUM_ENDS = 4
+"""Descriptors in an order for an execution: stdout, stderr, reports, and the program's link."""
+NUM_HANDLES = 2
+"""Descriptors in the news of one: of its init, and of its /tmp."""
+
+_MAX_ORDER_BYTES = 64
+_ENDS_SPACE = socket.CMSG_SPACE(NUM_ENDS * 4)
+_NAMESPACES = (kernel.CLONE_NEWPID, kernel.CLONE_NEWNS, kernel.CLONE_NEWIPC)
+_NUM_REHEARSALS = 12
+_NUM_PYTEST_REHEARSALS = 3
+_REHEARSAL_BYTES = 1 << 20
+# What programs under test commonly import; the child finds it loaded.
+_PRELOAD = (
+    "bisect collections contextlib copy dataclasses datetime decimal enum fractions functools "
+    "heapq itertools math operator re string textwrap threading typing unicodedata"
+).split()
+
+
+def main(line: socket.socket, disk_bytes: int, *, is_root: bool) -> NoReturn:
+    """Build the private root and serve the line until it closes.
+
+    Args:
+        line: to the server, of which this process is the first fork in new namespaces.
+        disk_bytes: size of the work area.
+        is_root: True if programs must change to another user.
+    """
+    kernel.die_with_parent(signal.SIGKILL)
+    try:
+        rootfs.build_root(disk_bytes)
+        _forbid_namespaces()
+    except OSError as error:
+        line.send(FAILED + str(error).encode())
+        os._exit(1)
+    line = _reserve_descriptors(line)
+    kernel.clear_signal_handlers()
+    with fork_hooks.held_back():
+        for name in _PRELOAD:
+            importlib.import_module(name)
+    os.chdir(rootfs.WORKSPACE)
+    runner.adopt_environment({**os.environ, "PATH": rootfs.search_path()})
+    _rehearse("check", _NUM_REHEARSALS)
+    # Programs are forks of this process: what they must not find is dropped here, once.
+    for name in [name for name in sys.modules if name.partition(".")[0] == __package__]:
+        del sys.modules[name]
+    _serve(line, is_root=is_root)
+
+
+def _serve_pytest(line: socket.socket, *, is_root: bool) -> NoReturn:
+    """Be the forker that has pytest in memory: a fork of the plain one."""
+    try:
+        with fork_hooks.held_back():
+            pytest_job.load()
+    except ImportError as error:
+        line.send(FAILED + str(error).encode())
+        os._exit(0)
+    # Mounts of its own, for a folder to rehearse in that no program of the plain one can see.
+    kernel.unshare(kernel.CLONE_NEWNS)
+    rootfs.mount_tmp(_REHEARSAL_BYTES)
+    os.chdir("/tmp")
+    with fork_hooks.held_back():
+        _rehearse("pytest", _NUM_PYTEST_REHEARSALS)
+    _serve(line, is_root=is_root)
+
+
+def _serve(line: socket.socket, *, is_root: bool) -> NoReturn:
+    gc.collect()
+    gc.disable()  # a collection would write to every page that the children share
+    gc.freeze()
+    kernel.set_dumpable(False)
+    os.chdir("/")
+    line.send(NEWS.pack(READY, 0, 0))
+    Forker(line, is_root=is_root).serve()
+
+
+class Forker:
+    """Makes executions to order.
+
+    Args:
+        line: to the server.
+        is_root: True if programs must change to another user.
+    """
+
+    def __init__(self, line: socket.socket, *, is_root: bool) -> None:
+        self._line = line
+        self._is_root = is_root
+        self._own = _own_namespaces()
+        self._inits: dict[int, int] = {}
+        self._ended: list[int] = []
+
+    def serve(self) -> NoReturn:
+        """Carry out orders until the line closes."""
+        while True:
+            data, rights, _, _ = self._line.recvmsg(
+                _MAX_ORDER_BYTES, _ENDS_SPACE, socket.MSG_CMSG_CLOEXEC
+            )
+            if not data:
+                os._exit(0)
+            what, disk_bytes, awaited = ORDER.unpack(data)
+            # Their whole trees have been killed, and nobody need wait for the last of it.
+            self._ended = [pid for pid in self._ended if os.waitpid(pid, os.WNOHANG)[0] == 0]
+            fds = tuple(array.array("i", rights[0][2])) if rights else ()
+            try:
+                if what == EXECUTION:
+                    self._make(fds, disk_bytes)
+                elif what == PYTEST:
+                    self._branch(*fds)
+            except OSError as error:
+                self._line.send(FAILED + str(error).encode())
+            finally:
+                for fd in fds:
+                    os.close(fd)
+            if awaited:
+                _, status, usage = os.wait4(awaited, 0)
+                self._ended.append(self._inits.pop(awaited))
+                self._line.send(NEWS.pack(ENDED, status, usage.ru_maxrss))
+
+    def _make(self, ends: tuple[int, ...], disk_bytes: int) -> None:
+        tmp = init = init_fd = program = -1
+        try:
+            kernel.unshare(sum(_NAMESPACES))
+            try:
+                rootfs.mount_tmp(disk_bytes)
+                tmp = os.open("/tmp", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+                init, init_fd = kernel.start_idle_init()
+                program = os.fork()
+                if program == 0:
+                    become_program(ends, is_root=self._is_root)
+            finally:
+                for kind, own in zip(_NAMESPACES, self._own, strict=True):
+                    kernel.enter_namespace(own, kind)
+            self._inits[program] = init
+            handles = array.array("i", (init_fd, tmp))
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)]
+            self._line.sendmsg([NEWS.pack(MADE, program, init)], rights)
+        except BaseException:
+            if init > 0:
+                signal.pidfd_send_signal(init_fd, signal.SIGKILL)
+                os.waitpid(init, 0)
+            raise
+        finally:
+            for fd in (init_fd, tmp):
+                if fd >= 0:
+                    os.close(fd)
+
+    def _branch(self, fd: int) -> None:
+        pid = os.fork()
+        if pid == 0:
+            self._line.close()
+            _serve_pytest(socket.socket(fileno=fd), is_root=self._is_root)
+        self._ended.append(pid)  # one that finds no pytest ends at once
+
+
+def _own_namespaces() -> tuple[int, ...]:
+    """Open the namespaces of this process that an execution gets anew."""
+    flags = os.O_RDONLY | os.O_CLOEXEC
+    return tuple(os.open(f"/proc/self/ns/{kind}", flags) for kind in ("pid", "mnt", "ipc"))
+
+
+def _rehearse(kind: str, times: int) -> None:
+    """Let the runner do a job in this process, with outputs like those of a program."""
+    kept = [os.dup(fd) for fd in (1, 2)]
+    folder = os.getcwd()
+    unread, pipe = os.pipe()
+    reader = os.fork()
+    if reader == 0:
+        os.close(pipe)
+        while os.read(unread, 1 << 16):
+            pass
+        os._exit(0)
+    for fd in (1, 2):
+        os.dup2(pipe, fd)
+    try:
+        runner.rehearse(kind, pipe, times)
+    finally:
+        for fd, number in zip(kept, (1, 2), strict=True):
+            os.dup2(fd, number)
+        for fd in (unread, pipe, *kept):
+            os.close(fd)
+        os.chdir(folder)
+    os.waitpid(reader, 0)
+
+
+def _reserve_descriptors(line: socket.socket) -> socket.socket:
+    """Keep 0 to 4 free for the programs: from here on every new descriptor is above them."""
+    moved = socket.socket(fileno=fcntl.fcntl(line, fcntl.F_DUPFD_CLOEXEC, 5))
+    line.close()
+    null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+    for number in (0, 3, 4):
+        if number != null:
+            os.dup2(null, number, inheritable=number == 0)
+    if null > 4:
+        os.close(null)
+    return moved
+
+
+def _forbid_namespaces() -> None:
+    """Allow no further user namespaces below this one."""
+    fd = os.open("/proc/sys/user/max_user_namespaces", os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(fd, b"0")
+    finally:
+        os.close(fd)
