@@ -36,8 +36,13 @@ def test_every_verb_has_help_with_an_example_and_json(verb):
 @pytest.mark.usefixtures("isolated")
 def test_the_doctor_tries_attacks_and_counts_them(monkeypatch):
     verdicts = [
-        Verdict("one", "Tries one thing.", "contained"),
-        Verdict("two", "Tries [another].", "escaped", ("read the canary",)),
+        Verdict(name="one", title="Tries one thing.", outcome="contained"),
+        Verdict(
+            name="two",
+            title="Tries [another].",
+            outcome="escaped",
+            reasons=("read the canary",),
+        ),
     ]
     monkeypatch.setattr("sim2live.envs.sandbox.probes.run_probes", lambda make: verdicts)
     output = run("doctor", code=1)
@@ -49,9 +54,10 @@ def test_the_doctor_tries_attacks_and_counts_them(monkeypatch):
 
 @pytest.mark.usefixtures("isolated")
 def test_a_missing_protection_is_named_with_its_remedy_and_fails(monkeypatch):
+    made = protections.Protection
     found = [
-        protections.Protection("network", True, "none", None),
-        protections.Protection("memory", False, "not limited", "mount cgroups"),
+        made(name="network", is_in_force=True, detail="none", remedy=""),
+        made(name="memory", is_in_force=False, detail="not limited", remedy="mount cgroups"),
     ]
     monkeypatch.setattr(protections, "protections", lambda: found)
     output = " ".join(run("doctor", "--no-attacks", code=1).split())
