@@ -39,3 +39,22 @@ def shared_data() -> Path:
     if not _SHARED_DATA.is_dir():
         pytest.skip("the sample logs (`../shared/data` beside the checkout) are not here")
     return _SHARED_DATA
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how many attacks each sandbox contained: what tests recorded as `sandbox`.
+
+    Here and not beside those tests: under xdist the process that prints loads no other conftest.
+    """
+    lines = [
+        str(value)
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", "") == "call"
+        for name, value in getattr(report, "user_properties", [])
+        if name == "sandbox"
+    ]
+    if lines:
+        terminalreporter.section("sandbox")
+        for line in sorted(set(lines)):
+            terminalreporter.write_line(line)
