@@ -173,9 +173,9 @@ def _measure(
 ) -> Study:
     with show("2/4 measuring the gap", 1) as advance:
         sizes = StudyConfig(
-            num_sim=config.size(432, 60),
-            num_live=config.size(320, 40),
-            num_hybrid=config.size(192, 40),
+            num_sim=config.size(384, 60),
+            num_live=config.size(288, 40),
+            num_hybrid=config.size(144, 40),
             draws=2,
             seed=config.seed,
         )
