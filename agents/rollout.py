@@ -16,14 +16,14 @@ from typing import Any
 import gymnasium
 
 from ..closing import Closing
-from ..envs.repair import RepairEnv
+from ..envs.coding import CodingEnv
 from ..envs.tasks.base import Task
 from ..envs.wrappers import Messages, SkillActions
 from ..errors import ConfigError, ModelError
 from ..trajectory import EndReason, RewardReport, Trajectory
 from .base import Action, Policy
 
-MakeEnv = Callable[[], RepairEnv]
+MakeEnv = Callable[[], CodingEnv]
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
@@ -49,7 +49,7 @@ class Rollout(Closing):
     def __init__(self, make_env: MakeEnv, *, num_envs: int = 16, num_threads: int = 4) -> None:
         self._make_env = make_env
         self._num_envs = num_envs
-        self._envs: list[RepairEnv] = []
+        self._envs: list[CodingEnv] = []
         self._pool = ThreadPoolExecutor(max_workers=num_threads)
 
     def play(
@@ -90,7 +90,7 @@ class Rollout(Closing):
             env.close()
         self._envs.clear()
 
-    def _get_envs(self, n: int) -> list[RepairEnv]:
+    def _get_envs(self, n: int) -> list[CodingEnv]:
         while len(self._envs) < n:
             self._envs.append(self._make_env())
         return self._envs[:n]
@@ -127,7 +127,7 @@ class _Slot:
     @property
     def trajectory(self) -> Trajectory:
         base = self.env.unwrapped
-        assert isinstance(base, RepairEnv)
+        assert isinstance(base, CodingEnv)
         return self.failure or base.trajectory
 
     def reset(self) -> None:
@@ -165,14 +165,14 @@ class _Slot:
     def cut(self, end: EndReason) -> None:
         """Stop the episode at a limit."""
         base = self.env.unwrapped
-        assert isinstance(base, RepairEnv)
+        assert isinstance(base, CodingEnv)
         base.cut(end)
         self.is_over = True
 
     def fail(self, end: EndReason, error: Exception) -> None:
         """End the episode for a reason of our own; what happened so far is kept."""
         base = self.env.unwrapped
-        assert isinstance(base, RepairEnv)
+        assert isinstance(base, CodingEnv)
         if base.episode is not None and base.trajectory.seed == self.spec.seed:
             trajectory = base.trajectory
         else:
@@ -211,9 +211,9 @@ def _act(policy: Policy, slots: Sequence[_Slot], greedy: bool) -> None:
         slot.action, slot.version = action, policy.version
 
 
-def _wrapper_for(policy: Policy) -> Callable[[RepairEnv], gymnasium.Env[Any, Any]]:
+def _wrapper_for(policy: Policy) -> Callable[[CodingEnv], gymnasium.Env[Any, Any]]:
     observes = getattr(policy, "observes", "text")
-    wrappers: dict[str, Callable[[RepairEnv], gymnasium.Env[Any, Any]]] = {
+    wrappers: dict[str, Callable[[CodingEnv], gymnasium.Env[Any, Any]]] = {
         "features": _with_skills,
         "messages": _with_messages,
         "text": lambda env: env,
@@ -225,9 +225,9 @@ def _wrapper_for(policy: Policy) -> Callable[[RepairEnv], gymnasium.Env[Any, Any
     return wrappers[observes]
 
 
-def _with_skills(env: RepairEnv) -> gymnasium.Env[Any, Any]:
+def _with_skills(env: CodingEnv) -> gymnasium.Env[Any, Any]:
     return SkillActions(env)
 
 
-def _with_messages(env: RepairEnv) -> gymnasium.Env[Any, Any]:
+def _with_messages(env: CodingEnv) -> gymnasium.Env[Any, Any]:
     return Messages(env)

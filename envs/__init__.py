@@ -1,5 +1,6 @@
 """Gymnasium environments for coding agents: a computer and a person, in that order of ease.
 
+    coding              what the coding environments share
     repair              sim2live/Repair-v0: multi-turn bug repair
     completion          sim2live/Completion-v0: suggest or abstain at one cursor
     replay              sim2live/Replay-v0: a logged session, teacher-forced
@@ -8,7 +9,8 @@
     sandbox_computer    a computer whose code really runs; unreliable: one that loses calls
     machines            sandboxes that several worlds take turns with
     actions, spaces     the text form of actions and the space they live in
-    skills ...          discrete actions over text for small policies, with their features
+    skill_sets          discrete actions over text for small policies, by kind of work
+    skills ...          those of repair: actions, what can be known, features
     wrappers            SkillActions, Messages
     sandbox/            where code runs
     tasks/              what is asked

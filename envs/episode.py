@@ -33,7 +33,7 @@ from ..trajectory import (
 )
 from .actions import parse_action
 from .computer import Computer
-from .tasks.base import Task
+from .tasks.base import Task, TaskKind
 
 SECONDS = {
     "read_file": 0.5,
@@ -52,13 +52,25 @@ _READ_ONLY = frozenset({"read_file", "search", "ask_user", "submit"})
 _SPOKEN = frozenset({ReactionKind.FOLLOW_UP, ReactionKind.STEER, ReactionKind.REJECT})
 """Reactions whose text the agent gets to read as a message."""
 
-SYSTEM_PROMPT = (
-    "You repair Python code for a person. Call one tool at a time, in the form "
+_DUTIES = {
+    TaskKind.REPAIR: "You repair Python code for a person.",
+    TaskKind.IMPLEMENT: "You write Python code for a person.",
+    TaskKind.REFACTOR: (
+        "You improve Python code for a person: what it does must stay, and it should read better."
+    ),
+}
+_MANUAL = (
+    "Call one tool at a time, in the form "
     '<tool_call>{"name": "read_file", "arguments": {"path": "..."}}</tool_call>. '
     "Tools: read_file(path), write_file(path, text), edit_file(path, old, new), search(pattern), "
     "run(command), run_tests(), ask_user(question), submit(message). "
     "Submit when the work is done."
 )
+
+
+def system_prompt(kind: TaskKind) -> str:
+    """Return what the agent is told about its duty and its tools."""
+    return f"{_DUTIES[kind]} {_MANUAL}"
 
 
 class Episode:
@@ -111,12 +123,13 @@ class Episode:
                     "test_path": task.test_path,
                     "function": task.function,
                     "max_steps": self.max_steps,
+                    "kind": task.kind.value,
                 }
             },
         )
         listing = "Files: " + ", ".join(sorted(task.files))
         self.pending = [
-            Message.of("system", f"{SYSTEM_PROMPT}\n{listing}", time_s=0.0),
+            Message.of("system", f"{system_prompt(task.kind)}\n{listing}", time_s=0.0),
             Message.of("user", request, time_s=0.0),
         ]
 

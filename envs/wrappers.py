@@ -6,32 +6,28 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-import numpy.typing as npt
 
 from ..trajectory import Trajectory
-from .repair import RepairEnv
-from .skill_features import NUM_FEATURES, skill_features
-from .skill_state import SkillState, skill_state
-from .skills import SKILLS, expand
-
-Features = npt.NDArray[np.float32]
+from .coding import CodingEnv
+from .skill_sets import Features, skill_set
 
 
 class SkillActions(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Discrete skills over the text actions of a coding environment, with features to choose by.
 
-    Action: index into `SKILLS`. Observation: `Box(0, 1, (num_skills, num_features))`, see
-    `envs.skill_features`. Each skill expands into ordinary tool calls, so the record of an episode
-    looks like any agent's; the turn also keeps the skill's index and the features.
+    Action: index of a skill. Observation: `Box(0, 1, (num_skills, num_features))`. Which skills
+    there are follows from the kind of work (`envs.skill_sets`). Each expands into ordinary tool
+    calls, so the record of an episode looks like any agent's; the turn also keeps the skill's index
+    and the features.
     """
 
     def __init__(self, env: gymnasium.Env[str, str]) -> None:
         super().__init__(env)
-        self.action_space = gymnasium.spaces.Discrete(len(SKILLS))
-        self.observation_space = gymnasium.spaces.Box(
-            0.0, 1.0, (len(SKILLS), NUM_FEATURES), np.float32
-        )
-        self._described: tuple[tuple[int, int], SkillState, Features] | None = None
+        self.skills = skill_set(_unwrapped(self).kind)
+        shape = self.skills.num_skills, self.skills.num_features
+        self.action_space = gymnasium.spaces.Discrete(self.skills.num_skills)
+        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, shape, np.float32)
+        self._described: tuple[tuple[int, int], Any, Features] | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -45,24 +41,24 @@ class SkillActions(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Expand the skill, take it, and describe the new situation."""
         base = _unwrapped(self)
         state, features = self._describe()
-        text = expand(SKILLS[int(action)], state)
+        text = self.skills.expand(int(action), state)
         _, reward, terminated, truncated, info = self.env.step(text)
         turn = base.trajectory.turns[-1]
         turn.action, turn.features = int(action), features
-        turn.extra["skill"] = SKILLS[int(action)].name
+        turn.extra["skill"] = self.skills.names[int(action)]
         return self._features(), float(reward), terminated, truncated, info
 
     def _features(self) -> Features:
         return self._describe()[1]
 
-    def _describe(self) -> tuple[SkillState, Features]:
+    def _describe(self) -> tuple[Any, Features]:
         """Return the state and its features; worked out once for each moment of the session."""
         base = _unwrapped(self)
         pending = base.episode.pending if base.episode else []
         moment = (len(base.trajectory.turns), len(pending))
         if self._described is None or self._described[0] != moment:
-            state = skill_state(base.trajectory, pending)
-            self._described = (moment, state, skill_features(state))
+            state = self.skills.state(base.trajectory, pending)
+            self._described = (moment, state, self.skills.describe(state))
         return self._described[1:]
 
 
@@ -107,7 +103,7 @@ def _role(role: str) -> str:
     return role if role in ("system", "user") else "user"
 
 
-def _unwrapped(env: gymnasium.Env[Any, Any]) -> RepairEnv:
+def _unwrapped(env: gymnasium.Env[Any, Any]) -> CodingEnv:
     base = env.unwrapped
-    assert isinstance(base, RepairEnv), f"expected a RepairEnv inside, got {type(base).__name__}"
+    assert isinstance(base, CodingEnv), f"expected a CodingEnv inside, got {type(base).__name__}"
     return base

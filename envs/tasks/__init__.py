@@ -14,7 +14,7 @@
 Start at `TaskSampler("train").sample(rng)`, or at `make_task(load_functions()["tax_due"], seed=0)`.
 """
 
-from .base import Fault, Task
+from .base import Exam, Fault, PytestExam, ScriptExam, Task, TaskKind
 from .generate import CLARITIES, make_task
 from .library import FAMILIES, SPLITS, FunctionSpec, family_functions, load_functions
 from .mutate import (
@@ -33,10 +33,14 @@ __all__ = [
     "OPERATORS",
     "SPLITS",
     "CandidateEdit",
+    "Exam",
     "Fault",
     "FunctionSpec",
     "Operator",
+    "PytestExam",
+    "ScriptExam",
     "Task",
+    "TaskKind",
     "TaskSampler",
     "candidate_edits",
     "family_functions",

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...agents.base import Policy
+from ...envs.coding import MakeUser
 from ...envs.computer import Grade
 from ...envs.episode import Episode
-from ...envs.repair import MakeUser
 from ...envs.sandbox_computer import SandboxComputer
 from ...envs.skill_features import SITUATION, situation, skill_features
 from ...envs.skill_state import skill_state

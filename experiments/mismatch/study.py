@@ -21,8 +21,8 @@ from ...agents.rollout import Rollout
 from ...agents.run_log import RunLog
 from ...agents.skill_policy import SkillPolicy
 from ...agents.sources import WorldSource
+from ...envs.coding import MakeUser
 from ...envs.machines import Machines
-from ...envs.repair import MakeUser
 from ...envs.sandbox_computer import SandboxComputer
 from ...envs.skill_features import NUM_FEATURES, PRIOR
 from ...envs.tasks import TaskSampler
