@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from sim2live.envs.coding import CodingEnv
 from sim2live.envs.repair import RepairEnv
 from sim2live.envs.skill_sets import check_skill_set, skill_set
