@@ -117,8 +117,12 @@ class EndReason(StrEnum):
 
     SOLVED = "solved"
     FAILED = "failed"
+    FINISHED = "finished"
+    """The session came to its end in a world where nothing is solved or failed as a whole."""
     GAVE_UP = "gave_up"
     USER_LEFT = "user_left"
+    TOO_MANY_ERRORS = "too_many_errors"
+    """The agent's calls failed too often in a row (`CodingEnv(error_budget=...)`)."""
     TRUNCATED_STEPS = "truncated_steps"
     TRUNCATED_TOKENS = "truncated_tokens"
     TRUNCATED_TIME = "truncated_time"
@@ -190,6 +194,8 @@ class ToolCall:
     """The call or its arguments as written, kept when they could not be parsed."""
     error: str | None = None
     """Why the call is invalid (unparsable, unknown tool, wrong arguments); None if it is valid."""
+    error_code: str | None = None
+    """The same as a stable code (`envs.tool_errors`); None if it is valid or the source has none."""
     extra: Json = field(default_factory=dict)
 
     @property
@@ -216,6 +222,8 @@ class ToolResult:
     end_s: float | None = None
     limit: str | None = None
     """Which resource limit stopped it, for example `wall_time`; None if none did."""
+    error_code: str | None = None
+    """Why it failed, as a stable code (`envs.tool_errors`); None if it did not, or nobody says."""
     origin: Origin | None = None
     extra: Json = field(default_factory=dict)
 

@@ -5,7 +5,7 @@
 
 This is the form in which the chat templates of many open models write tool calls. A call that
 cannot be read, names no tool, or has wrong arguments is not dropped: it comes back as a `ToolCall`
-whose `error` says what is wrong, and is recorded like any other.
+whose `error` says what is wrong and whose `error_code` names it, and is recorded like any other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..trajectory import ArgsState, ToolCall
-from .computer import TOOLS
+from .tool_errors import Problem, ToolError, find_problem
 
 _OPEN, _CLOSE = "<tool_call>", "</tool_call>"
 _CALL = re.compile(rf"{_OPEN}(.*?)(?:{_CLOSE}|\Z)", re.DOTALL)
@@ -49,47 +49,37 @@ def parse_action(text: str, prefix: str = "call") -> tuple[str, list[ToolCall]]:
 
 def validate_call(name: str, arguments: Mapping[str, Any]) -> str | None:
     """Return what is wrong with a call of one of `TOOLS`, or None if it is valid."""
-    if name not in TOOLS:
-        return f"unknown tool `{name}`; the tools are {', '.join(TOOLS)}"
-    wanted = TOOLS[name]
-    missing = [key for key in wanted if key not in arguments]
-    if missing:
-        return f"`{name}` lacks the argument `{missing[0]}`"
-    foreign = [key for key in arguments if key not in wanted]
-    if foreign:
-        return f"`{name}` has no argument `{foreign[0]}`"
-    wrong = [key for key in wanted if not isinstance(arguments[key], str)]
-    if wrong:
-        return f"`{name}`: the argument `{wrong[0]}` must be a string"
-    return None
+    problem = find_problem(name, arguments)
+    return problem.text if problem else None
 
 
 def _parse_call(body: str, *, call_id: str, is_closed: bool) -> ToolCall:
     name, arguments, problem = _read(body)
     if problem is None:
-        problem = validate_call(name, arguments or {})
+        problem = find_problem(name, arguments or {})
     if problem is None and not is_closed:
-        problem = "the call is not closed"
+        problem = Problem(ToolError.NOT_CLOSED, "the call is not closed")
     return ToolCall(
         id=call_id,
         name=name,
         arguments=arguments,
         args_state=ArgsState.UNPARSED if arguments is None else ArgsState.PARSED,
         raw=body if problem else None,
-        error=problem,
+        error=problem.text if problem else None,
+        error_code=problem.code.value if problem else None,
     )
 
 
-def _read(body: str) -> tuple[str, dict[str, Any] | None, str | None]:
+def _read(body: str) -> tuple[str, dict[str, Any] | None, Problem | None]:
     """Return the tool's name, its arguments (None if they cannot be read) and the problem."""
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError) as error:
-        return "", None, f"the call is not valid JSON ({error})"
+        return "", None, Problem(ToolError.INVALID_JSON, f"the call is not valid JSON ({error})")
     if not isinstance(parsed, dict):
-        return "", None, "the call is not a JSON object"
+        return "", None, Problem(ToolError.NOT_AN_OBJECT, "the call is not a JSON object")
     name = parsed["name"] if isinstance(parsed.get("name"), str) else ""
     arguments = parsed.get("arguments", {})
     if not isinstance(arguments, dict):
-        return name, None, "`arguments` is not a JSON object"
+        return name, None, Problem(ToolError.NOT_AN_OBJECT, "`arguments` is not a JSON object")
     return name, arguments, None

@@ -52,7 +52,12 @@ class CodingEnv(gymnasium.Env[str, str]):
         reward_model: default: the simulator's reward, without flaws.
         sandbox: `namespaces` or `process` (unprotected).
         max_steps: turns before truncation; default: what the task says.
+        error_budget: tool errors in a row (`envs.tool_errors`) that the agent may make and go on;
+            one more ends the episode, *terminated*, with `EndReason.TOO_MANY_ERRORS`. Any call
+            that is carried out begins a new row. None: there is no such end.
         source: what the records say of their origin.
+        render_mode: `human` prints each turn as it happens (`envs.rendering`), `ansi` lets `render`
+            return the newest one as plain text; None.
 
     `reset(options=...)` takes `task` (a `Task`), `episode_seed` (fixes everything random in the
     episode, whichever environment plays it) and `group` (a label for siblings of one task).
@@ -62,7 +67,7 @@ class CodingEnv(gymnasium.Env[str, str]):
 
     kind: ClassVar[TaskKind] = TaskKind.REPAIR
 
-    metadata = {"render_modes": ["ansi"]}  # noqa: RUF012 - Gymnasium's own way to declare it
+    metadata = {"render_modes": ["human", "ansi"], "render_fps": 4}  # noqa: RUF012 - Gymnasium's way
 
     def __init__(
         self,
@@ -74,11 +79,16 @@ class CodingEnv(gymnasium.Env[str, str]):
         reward_model: RewardModel | None = None,
         sandbox: str = "namespaces",
         max_steps: int | None = None,
+        error_budget: int | None = None,
         source: Source = Source.SIMULATED,
         render_mode: str | None = None,
     ) -> None:
         if tasks is not None and not tasks:
             raise ConfigError("`tasks` is empty; give at least one task or None for generated ones")
+        if error_budget is not None and error_budget < 0:
+            raise ConfigError(
+                f"`error_budget` is {error_budget}; give 0 or more, or None for no such end"
+            )
         self._text_space = UnicodeText(MAX_OBSERVATION_CHARS)
         self.observation_space = self._text_space
         self.action_space = UnicodeText(MAX_ACTION_CHARS)
@@ -90,8 +100,8 @@ class CodingEnv(gymnasium.Env[str, str]):
         self._computer = computer
         self._sandbox = sandbox
         self._max_steps = max_steps
+        self._error_budget = error_budget
         self.source = source
-        self._last_observation = ""
 
     @classmethod
     def draw_tasks(cls, split: str) -> DrawTask:
@@ -127,10 +137,12 @@ class CodingEnv(gymnasium.Env[str, str]):
             trajectory_id=_trajectory_id(self.source, task, user.user_id, episode_seed),
             source=self.source,
             max_steps=self._max_steps,
+            error_budget=self._error_budget,
         )
         self.trajectory.seed = episode_seed
         if "group" in options:
             self.trajectory.extra["group"] = str(options["group"])
+        self._show()
         return self._observe(self.episode.pending), self._info()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -140,9 +152,11 @@ class CodingEnv(gymnasium.Env[str, str]):
         turn = self.episode.act(str(action)[:MAX_ACTION_CHARS])
         observation = self._observe(self.episode.pending, turn.results)
         if not self._is_over():
+            self._show()
             return observation, 0.0, False, False, self._info()
         report = self._reward_model.score(self.trajectory)
         self.trajectory.reward = report
+        self._show()
         end = self.trajectory.end
         is_cut = end.is_truncated or end.is_error
         return observation, float(report.total or 0.0), not is_cut, is_cut, self._info()
@@ -155,14 +169,24 @@ class CodingEnv(gymnasium.Env[str, str]):
         self.trajectory.reward = self._reward_model.score(self.trajectory)
 
     def render(self) -> str | None:
-        """Return the last observation if `render_mode` is `ansi`."""
-        return self._last_observation if self.render_mode == "ansi" else None
+        """Return the newest turn as plain text if `render_mode` is `ansi`."""
+        if self.render_mode != "ansi":
+            return None
+        from .rendering import as_text, scene
+
+        return as_text(scene(self.trajectory, is_over=self._is_over()))
 
     def close(self) -> None:
         """Close the computer."""
         if self._computer is not None:
             self._computer.close()
             self._computer = None
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            from .rendering import scene, show
+
+            show(scene(self.trajectory, is_over=self._is_over()))
 
     def _is_over(self) -> bool:
         return self.episode is None or self.episode.is_over
@@ -177,8 +201,7 @@ class CodingEnv(gymnasium.Env[str, str]):
     def _observe(self, messages: Sequence[Message], results: Sequence[Any] = ()) -> str:
         parts = [f"[{result.call_id}] {result.text}" for result in results if result.text]
         parts += [f"[{message.role}] {message.text}" for message in messages]
-        self._last_observation = self._text_space.clean("\n".join(parts))
-        return self._last_observation
+        return self._text_space.clean("\n".join(parts))
 
     def _info(self) -> dict[str, Any]:
         trajectory = self.trajectory

@@ -10,6 +10,7 @@ time that reading one costs.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass, fields
 from typing import Any
@@ -20,11 +21,25 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from ..errors import ConfigError
+from ..trajectory import (
+    EndReason,
+    Message,
+    Reaction,
+    ReactionKind,
+    RewardReport,
+    Source,
+    TextState,
+    Trajectory,
+    Turn,
+)
 from .completion_corpus import KINDS, Candidate, Snippet, load_snippets, load_variants
 
 NUM_CANDIDATES = 3
 ABSTAIN = NUM_CANDIDATES
 """The action that shows nothing; the actions below it show that candidate."""
+
+CURSOR = "|"
+"""Where the cursor stands, in drawings and records."""
 
 MAX_CHARS = 160
 """The length, in characters, that counts as 1."""
@@ -157,13 +172,15 @@ class CompletionEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     "show exactly when P(accept) > t" is the best one for the immediate reward only. All contexts
     and the person's luck are drawn independently of the actions: two policies under one seed meet
     the same contexts. The episode is *terminated* after its last context, never truncated; the last
-    observation repeats the last context.
+    observation repeats the last context. `trajectory` is the record: a turn for each context, whose
+    text is what was shown, with the person's reaction to it.
 
     Args:
         threshold: t of `suggestion_reward`, strictly between 0 and 1, or None for +1, -1, 0.
         num_contexts: contexts in an episode, at least 1.
         acceptance: how the person answers; default: `AcceptanceModel()`.
-        render_mode: `ansi` or None.
+        render_mode: `human` prints each context and what became of it, `ansi` lets `render` return
+            the present one as plain text; None.
 
     Raises:
         ConfigError: for an argument out of its range, an action outside the space, or a step
@@ -178,7 +195,7 @@ class CompletionEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         (0.0, True, False)
     """
 
-    metadata = {"render_modes": ["ansi"]}  # noqa: RUF012 - Gymnasium's own way to declare it
+    metadata = {"render_modes": ["human", "ansi"], "render_fps": 4}  # noqa: RUF012 - Gymnasium's way
 
     def __init__(
         self,
@@ -206,16 +223,46 @@ class CompletionEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._num_answered = 0
         self._user_effect = 0.0
         self._interruptions = 0.0
+        self._turns: list[Turn] = []
+        self._rewards: list[float] = []
+        self._id = ""
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """The record of the current episode."""
+        if self._context is None:
+            raise ConfigError("call `reset` first: there is no episode yet")
+        is_over = self._num_answered >= self.num_contexts
+        total = math.fsum(self._rewards)
+        report = RewardReport(
+            total=total,
+            components={"suggestions": total},
+            per_turn=list(self._rewards),
+            reward_model="completion",
+        )
+        return Trajectory(
+            id=f"simulated-{self._id}",
+            task_id="completion",
+            source=Source.SIMULATED,
+            user_id=f"person-{self._id}",
+            family="completion",
+            turns=list(self._turns),
+            end=EndReason.FINISHED if is_over else EndReason.UNKNOWN,
+            reward=report if is_over else None,
+        )
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Meet a new person at a new cursor; there are no `options`."""
         super().reset(seed=seed)
-        self._user_effect = float(self.np_random.normal(0.0, self.acceptance.user_sd))
-        self._interruptions = float(self.np_random.beta(2.0, 4.0))
+        self._meet()
         self._num_answered = 0
         self._context = _draw_context(self.np_random)
+        self._turns, self._rewards = [], []
+        drawn = repr((self._user_effect, self._interruptions, self._context.confidences))
+        self._id = hashlib.sha256(drawn.encode()).hexdigest()[:16]
+        self._show()
         return self._observe(), self._info()
 
     def step(
@@ -230,7 +277,8 @@ class CompletionEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         is_shown = int(action) != ABSTAIN
         is_accepted = is_shown and luck < probability
         is_rejected = is_shown and not is_accepted
-        self._interruptions = _MEMORY * self._interruptions + (1.0 - _MEMORY) * is_rejected
+        self._note(int(action), is_accepted)
+        self._move(is_rejected)
         self._num_answered += 1
         is_last = self._num_answered == self.num_contexts
         if not is_last:
@@ -238,6 +286,8 @@ class CompletionEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         reward = suggestion_reward(
             is_shown=is_shown, is_accepted=is_accepted, threshold=self.threshold
         )
+        self._rewards.append(reward)
+        self._show()
         info = self._info() | {"is_shown": is_shown, "is_accepted": is_accepted}
         return self._observe(), reward, is_last, False, info
 
@@ -263,15 +313,54 @@ class CompletionEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """Return the code with its cursor and the candidates if `render_mode` is `ansi`."""
         if self.render_mode != "ansi":
             return None
-        context = self._current
-        shown = [f"[{i}] {candidate.text}" for i, candidate in enumerate(context.candidates)]
-        return "\n".join([f"{context.snippet.prefix}|{context.snippet.suffix}", *shown])
+        return self._draw()
 
     @property
     def _current(self) -> _Context:
         if self._context is None:
             raise ConfigError("call `reset` first: there is no context yet")
         return self._context
+
+    def _meet(self) -> None:
+        """Draw the person of an episode."""
+        self._user_effect = float(self.np_random.normal(0.0, self.acceptance.user_sd))
+        self._interruptions = float(self.np_random.beta(2.0, 4.0))
+
+    def _move(self, is_rejected: bool) -> None:
+        """Let the person feel what became of a context."""
+        self._interruptions = _MEMORY * self._interruptions + (1.0 - _MEMORY) * is_rejected
+
+    def _note(self, action: int, is_accepted: bool) -> None:
+        """Record the answer to the present context."""
+        context, index = self._current, len(self._turns)
+        text = None if action == ABSTAIN else context.candidates[action].text
+        kind = ReactionKind.ACCEPT if is_accepted else ReactionKind.REJECT
+        code = f"{context.snippet.prefix}{CURSOR}{context.snippet.suffix}"
+        self._turns.append(
+            Turn(
+                observation=[Message.of("user", code)],
+                text=text,
+                text_state=TextState.ABSENT if text is None else TextState.of(text),
+                reactions=[] if text is None else [Reaction(kind=kind, turn=index)],
+                action=action,
+                extra={"candidates": [candidate.text for candidate in context.candidates]},
+                features=self._observe(),
+            )
+        )
+
+    def _draw(self) -> str:
+        context = self._current
+        shown = [f"[{i}] {candidate.text}" for i, candidate in enumerate(context.candidates)]
+        return "\n".join([f"{context.snippet.prefix}{CURSOR}{context.snippet.suffix}", *shown])
+
+    def _show(self) -> None:
+        """Print what became of the last context and, unless it was the last, the next one."""
+        if self.render_mode == "human":
+            from .rendering import moment, show
+
+            turn = self._turns[-1] if self._turns else None
+            is_over = self._num_answered >= self.num_contexts
+            show(moment(turn, None if is_over else self._draw()))
 
     def _observe(self) -> NDArray[np.float32]:
         context = self._current

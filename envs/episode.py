@@ -34,6 +34,7 @@ from ..trajectory import (
 from .actions import parse_action
 from .computer import Computer
 from .tasks.base import Task, TaskKind
+from .tool_errors import errors_in_a_row
 
 SECONDS = {
     "read_file": 0.5,
@@ -84,6 +85,7 @@ class Episode:
         trajectory_id: id of the record.
         source: what the record says of its origin.
         max_steps: turns after which the session is cut off.
+        error_budget: tool errors in a row that an agent may make and go on; None for any number.
     """
 
     def __init__(
@@ -96,9 +98,11 @@ class Episode:
         trajectory_id: str,
         source: Source = Source.SIMULATED,
         max_steps: int | None = None,
+        error_budget: int | None = None,
     ) -> None:
         self.task, self.computer, self.user = task, computer, user
         self.max_steps = max_steps or task.max_steps
+        self.error_budget = error_budget
         self.clock_s = 0.0
         self.is_over = False
         self.error: str | None = None
@@ -124,6 +128,7 @@ class Episode:
                     "function": task.function,
                     "max_steps": self.max_steps,
                     "kind": task.kind.value,
+                    **({} if error_budget is None else {"error_budget": error_budget}),
                 }
             },
         )
@@ -162,6 +167,7 @@ class Episode:
             trajectory_id=logged.id,
             source=logged.source,
             max_steps=logged.extra["task"]["max_steps"],
+            error_budget=logged.extra["task"].get("error_budget"),
         )
         episode.trajectory.instruction = logged.instruction
         episode.trajectory.turns = list(logged.turns[:index])
@@ -170,6 +176,11 @@ class Episode:
         episode._files = computer.files()
         episode._diff = unified_diff(task.files, episode._files)
         return episode
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Text files of the work area after the last turn that could change them (a copy)."""
+        return dict(self._files)
 
     def act(self, text: str) -> Turn:
         """Take one action of the agent and everything that follows from it.
@@ -260,7 +271,8 @@ class Episode:
     def _result(self, call: ToolCall) -> ToolResult:
         start_s = self.clock_s
         if not call.is_valid:
-            result = ToolResult(call_id=call.id, text=f"invalid tool call: {call.error}", ok=False)
+            text = f"invalid tool call: {call.error}"
+            result = ToolResult(call_id=call.id, text=text, ok=False, error_code=call.error_code)
         elif call.name == "ask_user":
             result = ToolResult(call_id=call.id, text=None, text_state=TextState.ABSENT, ok=True)
         elif call.name == "submit":
@@ -320,8 +332,19 @@ class Episode:
             self._finish(EndReason.SOLVED if solved else EndReason.FAILED)
         elif ReactionKind.LEAVE in kinds:
             self._finish(EndReason.FAILED if is_submitted else EndReason.USER_LEFT)
+        elif self._is_budget_spent():
+            self._finish(EndReason.TOO_MANY_ERRORS)
         elif len(self.trajectory.turns) >= self.max_steps:
             self._finish(EndReason.TRUNCATED_STEPS)
+
+    def _is_budget_spent(self) -> bool:
+        """Say whether the last calls failed too often. A row, so that a mistake can be made good.
+
+        A total would end long sessions for mistakes that were put right long ago.
+        """
+        return self.error_budget is not None and (
+            errors_in_a_row(self.trajectory) > self.error_budget
+        )
 
     def cut(self, reason: EndReason) -> None:
         """Stop the session at a limit, as truncated."""

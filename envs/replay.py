@@ -80,7 +80,8 @@ class ReplayEnv(gymnasium.Env[str, str]):
         on_divergence: `truncate`, or `force` to go on with the logged turn (`step_forced`). The
             default is `truncate`; only the demonstration, which must outlast the random actions of
             Gymnasium's checker, is played with `force` unless told otherwise.
-        render_mode: `ansi` or None.
+        render_mode: `human` prints each turn as it is played (`envs.rendering`), `ansi` lets
+            `render` return the newest one as plain text; None.
 
     `reset(options=...)` takes `trajectory_id`; without it one is drawn evenly.
 
@@ -92,7 +93,7 @@ class ReplayEnv(gymnasium.Env[str, str]):
         ('log', 1.0)
     """
 
-    metadata = {"render_modes": ["ansi"]}  # noqa: RUF012 - Gymnasium's own way to declare it
+    metadata = {"render_modes": ["human", "ansi"], "render_fps": 4}  # noqa: RUF012 - Gymnasium's way
 
     def __init__(
         self,
@@ -122,7 +123,6 @@ class ReplayEnv(gymnasium.Env[str, str]):
         self._index = 0
         self._num_steps = self._num_matches = 0
         self._is_over = True
-        self._last_observation = ""
 
     @property
     def trajectory(self) -> Trajectory:
@@ -178,8 +178,12 @@ class ReplayEnv(gymnasium.Env[str, str]):
         return self._take(str(action), is_forced=True)
 
     def render(self) -> str | None:
-        """Return the last observation if `render_mode` is `ansi`."""
-        return self._last_observation if self.render_mode == "ansi" else None
+        """Return the newest turn as plain text if `render_mode` is `ansi`."""
+        if self.render_mode != "ansi":
+            return None
+        from .rendering import as_text, scene
+
+        return as_text(scene(self.trajectory, is_over=self._is_over))
 
     # --- inside ------------------------------------------------------------------------------
 
@@ -230,20 +234,23 @@ class ReplayEnv(gymnasium.Env[str, str]):
         self._is_over = self._index >= len(logged.turns)
         messages = logged.closing if self._is_over else logged.turns[self._index].observation
         info["reactions"] = [reaction.kind.value for reaction in turn.reactions]
+        if self._is_over:
+            self.trajectory.end = logged.end
+            self.trajectory.closing = list(logged.closing)
         observation = self._show(_answer(turn, messages))
         reward = _turn_reward(logged, index)
         if not self._is_over:
             return observation, reward, False, False, info
-        self.trajectory.end = logged.end
-        self.trajectory.closing = list(logged.closing)
         info["end"] = logged.end.value
         is_cut = logged.end.is_truncated or logged.end.is_error
         return observation, reward, not is_cut, is_cut, info
 
     def _show(self, parts: Sequence[str]) -> str:
-        text = "\n".join(part for part in parts if part)
-        self._last_observation = self._space.clean(text)
-        return self._last_observation
+        if self.render_mode == "human":
+            from .rendering import scene, show
+
+            show(scene(self.trajectory, is_over=self._is_over))
+        return self._space.clean("\n".join(part for part in parts if part))
 
 
 def match_turn(turn: Turn, action: str) -> tuple[str, bool]:

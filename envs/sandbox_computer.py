@@ -7,6 +7,7 @@ import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from .. import safe_ast
 from ..reward_models.complexity import function_complexities
@@ -16,6 +17,7 @@ from .check_cache import CheckCache
 from .computer import Grade
 from .sandbox.base import CheckResult, Limits, Sandbox, Snapshot
 from .tasks.base import Task
+from .tool_errors import LIMIT, ToolError, file_error_code
 
 _MAX_OUTPUT_CHARS = 4000
 _MAX_HITS = 40
@@ -34,6 +36,24 @@ for _part, _source in {sources!r}.items():
 """
 
 
+class _Answer(NamedTuple):
+    """What a tool answers."""
+
+    ok: bool
+    text: str
+    exit_code: int | None = None
+    limit: str | None = None
+    error_code: str | None = None
+
+
+def _refuse(code: ToolError, text: str) -> _Answer:
+    return _Answer(False, text, error_code=code.value)
+
+
+def _verdict(limit: str | None, code: ToolError) -> str:
+    return f"{LIMIT}{limit}" if limit else code.value
+
+
 class SandboxComputer:
     """Carries out the agent's tool calls on the work area of a `Sandbox`.
 
@@ -49,7 +69,7 @@ class SandboxComputer:
         self.sandbox = sandbox
         self.cache = cache
         self._test_path = ""
-        self._tools: dict[str, Callable[..., tuple[bool, str, int | None, str | None]]] = {
+        self._tools: dict[str, Callable[..., _Answer]] = {
             "read_file": self._read_file,
             "write_file": self._write_file,
             "edit_file": self._edit_file,
@@ -70,14 +90,15 @@ class SandboxComputer:
         Raises:
             SandboxError: the sandbox failed; what the call did is unknown.
         """
-        ok, text, exit_code, limit = self._tools[call.name](**(call.arguments or {}))
+        answer = self._tools[call.name](**(call.arguments or {}))
         return ToolResult(
             call_id=call.id,
-            text=text,
-            text_state=TextState.of(text),
-            ok=ok,
-            exit_code=exit_code,
-            limit=limit,
+            text=answer.text,
+            text_state=TextState.of(answer.text),
+            ok=answer.ok,
+            exit_code=answer.exit_code,
+            limit=answer.limit,
+            error_code=answer.error_code,
         )
 
     def grade(self, task: Task) -> Grade:
@@ -148,31 +169,32 @@ class SandboxComputer:
             return run()
         return self.cache.get(kind, self.sandbox.snapshot().files, source, run)
 
-    def _read_file(self, path: str) -> tuple[bool, str, int | None, str | None]:
+    def _read_file(self, path: str) -> _Answer:
         try:
             data = self.sandbox.read_file(path)
         except (OSError, ValueError) as error:
-            return False, f"cannot read `{path}`: {_reason(error)}", None, None
-        return True, data.decode("utf-8", errors="replace"), None, None
+            return _refuse(file_error_code(error), f"cannot read `{path}`: {_reason(error)}")
+        return _Answer(True, data.decode("utf-8", errors="replace"))
 
-    def _write_file(self, path: str, text: str) -> tuple[bool, str, int | None, str | None]:
+    def _write_file(self, path: str, text: str) -> _Answer:
         try:
             self.sandbox.write_file(path, text.encode("utf-8", errors="replace"))
         except (OSError, ValueError) as error:
-            return False, f"cannot write `{path}`: {_reason(error)}", None, None
-        return True, f"wrote {path}", None, None
+            return _refuse(file_error_code(error), f"cannot write `{path}`: {_reason(error)}")
+        return _Answer(True, f"wrote {path}")
 
-    def _edit_file(self, path: str, old: str, new: str) -> tuple[bool, str, int | None, str | None]:
-        ok, text, _, _ = self._read_file(path)
-        if not ok:
-            return False, text, None, None
-        count = text.count(old) if old else 0
+    def _edit_file(self, path: str, old: str, new: str) -> _Answer:
+        found = self._read_file(path)
+        if not found.ok:
+            return found
+        count = found.text.count(old) if old else 0
         if count != 1:
-            return False, f"`old` occurs {count} times in {path}; it must occur once", None, None
-        ok, answer, _, _ = self._write_file(path, text.replace(old, new))
-        return ok, answer.replace("wrote", "edited", 1), None, None
+            code = ToolError.OLD_NOT_UNIQUE if count else ToolError.OLD_NOT_FOUND
+            return _refuse(code, f"`old` occurs {count} times in {path}; it must occur once")
+        answer = self._write_file(path, found.text.replace(old, new))
+        return answer._replace(text=answer.text.replace("wrote", "edited", 1))
 
-    def _search(self, pattern: str) -> tuple[bool, str, int | None, str | None]:
+    def _search(self, pattern: str) -> _Answer:
         hits = [
             f"{path}:{number}: {line}"
             for path, text in self.files().items()
@@ -180,23 +202,26 @@ class SandboxComputer:
             if pattern in line
         ]
         if not hits:
-            return True, "nothing found", None, None
+            return _Answer(True, "nothing found")
         rest = f"\n(+{len(hits) - _MAX_HITS} more)" if len(hits) > _MAX_HITS else ""
-        return True, "\n".join(hits[:_MAX_HITS]) + rest, None, None
+        return _Answer(True, "\n".join(hits[:_MAX_HITS]) + rest)
 
-    def _run(self, command: str) -> tuple[bool, str, int | None, str | None]:
+    def _run(self, command: str) -> _Answer:
         result = self.sandbox.exec(["/bin/sh", "-c", command], limits=_RUN_LIMITS)
         text = _shorten(result.text)
         if result.limit:
             text += f"\n[stopped: {result.limit} limit]"
-        return result.is_ok, text, result.exit_code, result.limit
+        code = None if result.is_ok else _verdict(result.limit, ToolError.EXIT_STATUS)
+        return _Answer(result.is_ok, text, result.exit_code, result.limit, code)
 
-    def _run_tests(self) -> tuple[bool, str, int | None, str | None]:
-        ok, source, _, _ = self._read_file(self._test_path)
-        if not ok:
-            return False, f"no tests: {source}", None, None
-        result = self._run_once("check", source, None)
-        return result.is_ok, format_check(result), None, result.execution.limit
+    def _run_tests(self) -> _Answer:
+        tests = self._read_file(self._test_path)
+        if not tests.ok:
+            return tests._replace(text=f"no tests: {tests.text}")
+        result = self._run_once("check", tests.text, None)
+        limit = result.execution.limit
+        code = None if result.is_ok else _verdict(limit, ToolError.TESTS_FAILED)
+        return _Answer(result.is_ok, format_check(result), None, limit, code)
 
 
 @lru_cache(maxsize=4096)

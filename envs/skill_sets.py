@@ -50,7 +50,10 @@ class SkillSet:
         return len(self.feature_names)
 
 
-_MODULES: dict[TaskKind, str] = {TaskKind.REPAIR: ".repair_skills"}
+_MODULES: dict[TaskKind, str] = {
+    TaskKind.REPAIR: ".repair_skills",
+    TaskKind.IMPLEMENT: ".implement_skills",
+}
 """Where the skills of each kind are; each module has a `SKILL_SET`."""
 
 

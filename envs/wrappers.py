@@ -7,8 +7,21 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from ..errors import ConfigError
 from ..trajectory import Trajectory
 from .coding import CodingEnv
+from .context import (
+    Change,
+    CompressionRule,
+    CountTokens,
+    build_context,
+    estimate_tokens,
+    fit_messages,
+    git_history,
+    rank_files,
+    session_edits,
+)
+from .context.conversation import count_messages
 from .skill_sets import Features, skill_set
 
 
@@ -87,6 +100,105 @@ class Messages(gymnasium.Wrapper[Any, Any, Any, Any]):
         messages = conversation(base.trajectory)
         pending = base.episode.pending if base.episode else []
         return messages + [{"role": _role(m.role), "content": m.text or ""} for m in pending]
+
+
+class ContextMessages(Messages):
+    """The conversation within a budget of tokens, with a map of the files as they stand now.
+
+    Observation: as `Messages`, but old tool results are cut by a stated rule (`context.compress`,
+    `context.conversation`), and what the budget leaves goes to a description of the work area
+    (`context.build`), which stands at the end of the system message. The record of the episode is
+    the same as without this wrapper.
+
+    The description knows what the agent could read anyway: the files of the work area, the commits
+    of a repository there (as of the beginning), and the session's own edits.
+
+    Args:
+        env: a coding environment.
+        budget_tokens: no conversation has more, unless what the system and the person said and the
+            agent's newest turn are over it alone.
+        count_tokens: the model's own tokenizer, where the budget must hold for it.
+        map_frac: largest share of the budget for the description, in [0, 1].
+        rule: how old tool results are cut.
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[str, str],
+        *,
+        budget_tokens: int,
+        count_tokens: CountTokens = estimate_tokens,
+        map_frac: float = 0.5,
+        rule: CompressionRule | None = None,
+    ) -> None:
+        super().__init__(env)
+        if budget_tokens < 1 or not 0.0 <= map_frac <= 1.0:
+            raise ConfigError(
+                f"`budget_tokens` is {budget_tokens} and `map_frac` {map_frac}; expected a budget "
+                "of 1 or more and a share in [0, 1]"
+            )
+        self.budget_tokens = budget_tokens
+        self.map_frac = map_frac
+        self._count_tokens = count_tokens
+        self._rule = rule or CompressionRule()
+        self._commits: list[Change] = []
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[list[dict[str, str]], dict[str, Any]]:
+        """Begin an episode (options as in the wrapped environment)."""
+        self._commits = []
+        _, info = self.env.reset(seed=seed, options=options)
+        self._commits = self._read_commits()
+        return self._conversation(), info
+
+    def _conversation(self) -> list[dict[str, str]]:
+        count = self._count_tokens
+        messages = super()._conversation()
+        messages = fit_messages(messages, self.budget_tokens, count_tokens=count, rule=self._rule)
+        left = self.budget_tokens - count_messages(messages, count)
+        if messages[0]["role"] != "system" or left <= 0:
+            return messages
+        system = messages[0]["content"]
+        base = count(system)
+
+        def added(text: str) -> int:
+            # Tokens are not additive, so the whole message is counted.
+            return count(f"{system}\n\n{text}") - base if text else 0
+
+        trajectory = _unwrapped(self).trajectory
+        description = build_context(
+            self._files(),
+            trajectory.instruction or "",
+            min(left, int(self.map_frac * self.budget_tokens)),
+            count_tokens=added,
+            history=session_edits(trajectory) + self._commits,
+        )
+        if description:
+            messages[0] = {"role": "system", "content": f"{system}\n\n{description}"}
+        return messages
+
+    def _files(self) -> dict[str, str]:
+        episode = _unwrapped(self).episode
+        assert episode is not None, "the wrapped environment was reset"
+        return {path: text for path, text in episode.files.items() if not _is_git(path)}
+
+    def _read_commits(self) -> list[Change]:
+        """Read the history of the files that the request is about, if there is a repository."""
+        episode = _unwrapped(self).episode
+        assert episode is not None, "the wrapped environment was reset"
+        task = episode.task
+        if not any(_is_git(path) for path in (*task.files, *task.binary_files)):
+            return []
+        paths = rank_files(self._files(), episode.trajectory.instruction or "")
+        return git_history(episode.computer, paths[:_FILES_WITH_HISTORY])
+
+
+_FILES_WITH_HISTORY = 8
+
+
+def _is_git(path: str) -> bool:
+    return path == ".git" or path.startswith(".git/")
 
 
 def conversation(trajectory: Trajectory) -> list[dict[str, str]]:

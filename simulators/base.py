@@ -8,7 +8,7 @@ it would have done there (teacher forcing).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -33,6 +33,20 @@ class Brief:
     """True if several things are wrong."""
     opening: tuple[str, ...] = ()
     """Which facts the opening message gives: a subset of `kind`, `place` and `example`."""
+    wishes: tuple[str, ...] = ()
+    """What they want and neither the opening nor the files say, for example "a tie goes to the
+    first one". They tell when asked, or when they refuse work that goes against it."""
+    is_new: bool = False
+    """True if something is to be written that is not there yet, rather than repaired."""
+
+    def __repr__(self) -> str:
+        # Hashes of tasks rest on this text: a later field that is unset must not change it.
+        shown = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in fields(self)
+            if field.name not in ("wishes", "is_new") or getattr(self, field.name)
+        ]
+        return f"Brief({', '.join(shown)})"
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)

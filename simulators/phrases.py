@@ -21,6 +21,12 @@ _REQUESTS = (
     "Please sort this out.",
     "I need this working today.",
 )
+_NEW_REQUESTS = (
+    "Can you write it?",
+    "Please fill in the body.",
+    "Could you do that for me?",
+    "I need it today.",
+)
 _COURTESIES = (
     "Thank you in advance.",
     "Please keep the change small.",
@@ -31,12 +37,18 @@ _FACTS = {
     "kind": ("My guess: {}.", "What I see: {}.", "The symptom, as far as I can tell: {}."),
     "place": ("I would look {}.", "Probably {}.", "I suspect it is {}."),
     "example": ("For example, {}.", "Case in point: {}.", "To reproduce: {}."),
+    "wish": ("What I want: {}.", "To be clear: {}.", "I should have said it: {}."),
 }
 _PLURAL = ("More than one thing is wrong.", "There is more than one problem.")
 _UNKNOWN = (
     "I don't know, sorry.",
     "No idea, I only see that it fails.",
     "I'm not sure, you would have to find out.",
+)
+_UNKNOWN_NEW = (
+    "I don't know, sorry.",
+    "No idea, do what you think best.",
+    "I'm not sure, you will have to decide.",
 )
 _TOLD = ("I have said all that I can.", "You have all that I can say.", "See what I wrote above.")
 _REASONS = {
@@ -85,6 +97,32 @@ _REASONS = {
     ),
     "thanks": ("Thanks, that works.", "Great, thank you!", "Perfect, thanks."),
 }
+_NEW_REASONS = {
+    "tests": (
+        "You changed the tests. I wanted the function written, please undo that.",
+        "Wrong file: leave the tests alone and write the function.",
+    ),
+    "unchanged": (
+        "Nothing has changed, the function is still missing.",
+        "You handed in no change at all. It is still missing.",
+    ),
+    "slow": (
+        "This is too slow. It is still not there.",
+        "Why did you need so long? It is still missing.",
+        "That is not what I asked for, please come to the point.",
+    ),
+    "steer": (
+        "Please stick to the request.",
+        "Write the simplest version first.",
+        "Please hand in what you have so far.",
+        "Focus on the function that I named.",
+    ),
+    "questions": (
+        "I already said what I can, stop asking and write it.",
+        "I asked you to write it, not to ask me questions.",
+    ),
+}
+"""Reasons whose words differ where something new is wanted."""
 
 
 def opening(
@@ -103,14 +141,19 @@ def opening(
     parts = [_sentence(brief.goal)]
     parts += [_one(_PLURAL, rng)] if is_plural else []
     parts += [_fact(name, text, rng) for name in facts if (text := known.get(name))]
-    parts.append(_one(_REQUESTS, rng))
+    parts.append(_one(_NEW_REQUESTS if brief.is_new else _REQUESTS, rng))
     if is_long:
         parts = [_one(_GREETINGS, rng), *parts, _one(_COURTESIES, rng)]
     return " ".join(parts)
 
 
 def answer(
-    facts: Mapping[str, str], rng: np.random.Generator, *, is_plural: bool, has_told: bool
+    facts: Mapping[str, str],
+    rng: np.random.Generator,
+    *,
+    is_plural: bool,
+    has_told: bool,
+    is_new: bool = False,
 ) -> str:
     """Write the answer to a question.
 
@@ -119,18 +162,27 @@ def answer(
         rng: chooses the wording.
         is_plural: say that several things are wrong.
         has_told: True if what they know was said before, so that they point back to it.
+        is_new: True if something is to be written rather than repaired.
     """
     parts = [_fact(name, text, rng) for name, text in facts.items()]
     if parts and is_plural:
         parts.append(_one(_PLURAL, rng))
-    return " ".join(parts) or _one(_TOLD if has_told else _UNKNOWN, rng)
+    unknown = _UNKNOWN_NEW if is_new else _UNKNOWN
+    return " ".join(parts) or _one(_TOLD if has_told else unknown, rng)
 
 
-def remark(topic: str, rng: np.random.Generator, fact: tuple[str, str] | None = None) -> str | None:
+def remark(
+    topic: str,
+    rng: np.random.Generator,
+    fact: tuple[str, str] | None = None,
+    *,
+    is_new: bool = False,
+) -> str | None:
     """Write a message about a topic, followed by a fact if one is given; None for a mute act."""
-    if topic not in _REASONS:
+    reasons = {**_REASONS, **_NEW_REASONS} if is_new else _REASONS
+    if topic not in reasons:
         return None
-    said = _one(_REASONS[topic], rng)
+    said = _one(reasons[topic], rng)
     return said if fact is None else f"{said} {_fact(*fact, rng)}"
 
 
@@ -139,7 +191,8 @@ def _one(templates: Sequence[str], rng: np.random.Generator) -> str:
 
 
 def _fact(name: str, text: str, rng: np.random.Generator) -> str:
-    return _sentence(_one(_FACTS[name], rng).removesuffix(".").format(text))
+    templates = _FACTS[name.partition("-")[0]]  # a person may have several wishes
+    return _sentence(_one(templates, rng).removesuffix(".").format(text))
 
 
 def _sentence(text: str) -> str:

@@ -19,7 +19,7 @@ from .base import Brief, UserView
 from .decision import Act, decide, outcomes
 from .persona import LATENCY_SIGMA, Persona
 from .predict import label_probabilities
-from .situation import Situation, known_facts, read_view
+from .situation import WISH, Situation, known_facts, read_view
 
 _UNDO_MEAN = 0.25
 """Mean delay of an undo as a share of `persist_delay_s`, before truncation at 1."""
@@ -121,14 +121,14 @@ class ScriptedUser:
         known = known_facts(brief)
         untold = {name: known[name] for name in situation.untold}
         if act.kind is ReactionKind.ANSWER:
-            return self._answer(untold, bool(known), brief.is_plural, rng)
+            return self._answer(untold, bool(known), brief, rng)
         if act.topic == "wrong" and untold:
             name = list(untold)[int(rng.integers(len(untold)))]
-            return phrases.remark(act.topic, rng, (name, untold[name]))
-        return phrases.remark(act.topic, rng)
+            return phrases.remark(act.topic, rng, (name, untold[name]), is_new=brief.is_new)
+        return phrases.remark(act.topic, rng, is_new=brief.is_new)
 
     def _answer(
-        self, untold: dict[str, str], is_informed: bool, is_plural: bool, rng: np.random.Generator
+        self, untold: dict[str, str], is_informed: bool, brief: Brief, rng: np.random.Generator
     ) -> str:
         quality = self.persona.answer_quality
         chance = {"kind": quality, "place": quality / 2}
@@ -140,8 +140,14 @@ class ScriptedUser:
         }
         if not told and "example" in untold and luck[2] < quality:
             told["example"] = untold["example"]
-        has_told = is_informed and not untold
-        return phrases.answer(told, rng, is_plural=is_plural, has_told=has_told)
+        for name, text in untold.items():
+            if name.startswith(WISH) and rng.random() < quality:
+                told[name] = text
+        # Whoever wants something new has said in the files what they do not keep to themselves.
+        has_told = (is_informed or brief.is_new) and not untold
+        return phrases.answer(
+            told, rng, is_plural=brief.is_plural, has_told=has_told, is_new=brief.is_new
+        )
 
 
 def _time(act: Act, elapsed_s: float, delay_s: float) -> float | None:

@@ -22,6 +22,9 @@ ASK_TOOLS = frozenset(
 SUBMIT_TOOLS = frozenset({"submit", "finish", "attempt_completion", "task_complete"})
 """Names under which agents hand in their work."""
 
+WISH = "wish-"
+"""How the names of a person's wishes begin."""
+
 MAX_NEEDED_QUESTIONS = 2
 """Beyond this many questions in a session another one is needless, whatever is still untold."""
 
@@ -71,7 +74,7 @@ class Situation:
     wrong: float
     """Probability that the change is wrong: 0 or 1 if cases were tried, else a guess."""
     untold: tuple[str, ...]
-    """Facts (`kind`, `place`, `example`) that they know and have not said yet."""
+    """Facts (see `known_facts`) that they know and have not said yet."""
 
 
 def read_view(view: UserView) -> Situation:
@@ -104,9 +107,10 @@ def read_view(view: UserView) -> Situation:
 
 
 def known_facts(brief: Brief) -> dict[str, str]:
-    """Return what the person knows, of `kind`, `place` and `example`."""
+    """Return what the person knows, of `kind`, `place` and `example`, and `wish-1`, `wish-2` ..."""
     facts = {"kind": brief.kind_hint, "place": brief.place_hint, "example": brief.example}
-    return {name: text for name, text in facts.items() if text}
+    wishes = {f"{WISH}{number}": text for number, text in enumerate(brief.wishes, 1)}
+    return {name: text for name, text in (facts | wishes).items() if text}
 
 
 def question_of(turn: Turn) -> str | None:
@@ -160,8 +164,9 @@ class _Talk:
 
     @property
     def is_needed(self) -> bool:
-        """True if a question now could bring out the kind or the place of the mistake."""
-        is_open = any(name in self.facts and name not in self.told for name in ("kind", "place"))
+        """True if a question now could bring out the kind or place of the mistake, or a wish."""
+        worth_asking = (n for n in self.facts if n in ("kind", "place") or n.startswith(WISH))
+        is_open = any(name not in self.told for name in worth_asking)
         return is_open and self.num_questions < MAX_NEEDED_QUESTIONS
 
     def hear(self, text: str | None) -> None:

@@ -24,6 +24,7 @@ import sys
 from typing import NoReturn
 
 from . import fork_hooks, kernel, pytest_job, rootfs, runner
+from .landlock import Rules
 from .program import become_program
 
 ORDER = struct.Struct("=cqq")
@@ -50,13 +51,14 @@ _PRELOAD = (
 ).split()
 
 
-def main(line: socket.socket, disk_bytes: int, *, is_root: bool) -> NoReturn:
+def main(line: socket.socket, disk_bytes: int, *, is_root: bool, has_group: bool) -> NoReturn:
     """Build the private root and serve the line until it closes.
 
     Args:
         line: to the server, of which this process is the first fork in new namespaces.
         disk_bytes: size of the work area.
         is_root: True if programs must change to another user.
+        has_group: True if the process is in a control group made for it.
     """
     kernel.die_with_parent(signal.SIGKILL)
     try:
@@ -76,10 +78,10 @@ def main(line: socket.socket, disk_bytes: int, *, is_root: bool) -> NoReturn:
     # Programs are forks of this process: what they must not find is dropped here, once.
     for name in [name for name in sys.modules if name.partition(".")[0] == __package__]:
         del sys.modules[name]
-    _serve(line, is_root=is_root)
+    _serve(line, is_root=is_root, has_group=has_group)
 
 
-def _serve_pytest(line: socket.socket, *, is_root: bool) -> NoReturn:
+def _serve_pytest(line: socket.socket, *, is_root: bool, has_group: bool) -> NoReturn:
     """Be the forker that has pytest in memory: a fork of the plain one."""
     try:
         with fork_hooks.held_back():
@@ -93,17 +95,17 @@ def _serve_pytest(line: socket.socket, *, is_root: bool) -> NoReturn:
     os.chdir("/tmp")
     with fork_hooks.held_back():
         _rehearse("pytest", _NUM_PYTEST_REHEARSALS)
-    _serve(line, is_root=is_root)
+    _serve(line, is_root=is_root, has_group=has_group)
 
 
-def _serve(line: socket.socket, *, is_root: bool) -> NoReturn:
+def _serve(line: socket.socket, *, is_root: bool, has_group: bool) -> NoReturn:
     gc.collect()
     gc.disable()  # a collection would write to every page that the children share
     gc.freeze()
     kernel.set_dumpable(False)
     os.chdir("/")
     line.send(NEWS.pack(READY, 0, 0))
-    Forker(line, is_root=is_root).serve()
+    Forker(line, is_root=is_root, has_group=has_group).serve()
 
 
 class Forker:
@@ -112,11 +114,14 @@ class Forker:
     Args:
         line: to the server.
         is_root: True if programs must change to another user.
+        has_group: True if a control group bounds their memory.
     """
 
-    def __init__(self, line: socket.socket, *, is_root: bool) -> None:
+    def __init__(self, line: socket.socket, *, is_root: bool, has_group: bool) -> None:
         self._line = line
         self._is_root = is_root
+        self._has_group = has_group
+        self._rules = Rules(rootfs.WORKSPACE)
         self._own = _own_namespaces()
         self._inits: dict[int, int] = {}
         self._ended: list[int] = []
@@ -158,7 +163,9 @@ class Forker:
                 init, init_fd = kernel.start_idle_init()
                 program = os.fork()
                 if program == 0:
-                    become_program(ends, is_root=self._is_root)
+                    become_program(
+                        ends, tmp, self._rules, is_root=self._is_root, has_group=self._has_group
+                    )
             finally:
                 for kind, own in zip(_NAMESPACES, self._own, strict=True):
                     kernel.enter_namespace(own, kind)
@@ -180,7 +187,8 @@ class Forker:
         pid = os.fork()
         if pid == 0:
             self._line.close()
-            _serve_pytest(socket.socket(fileno=fd), is_root=self._is_root)
+            own = socket.socket(fileno=fd)
+            _serve_pytest(own, is_root=self._is_root, has_group=self._has_group)
         self._ended.append(pid)  # one that finds no pytest ends at once
 
 

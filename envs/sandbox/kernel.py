@@ -112,11 +112,12 @@ _prctl, _capset, _mount, _setns = _libc.prctl, _libc.capset, _libc.mount, _libc.
 
 def _check(name: str, result: int) -> int:
     if result == -1:
-        _fail(name)
+        fail(name)
     return result
 
 
-def _fail(name: str) -> NoReturn:
+def fail(name: str) -> NoReturn:
+    """Raise what the last call through ctypes has failed with, naming the call."""
     code = ctypes.get_errno()
     raise OSError(code, f"{name}: {os.strerror(code)}")
 
@@ -129,7 +130,7 @@ def unshare(flags: int) -> None:
 def enter_namespace(fd: int, kind: int) -> None:
     """Make the namespace behind `fd` (of type `kind`) the current one."""
     if _setns(fd, kind):
-        _fail("setns")
+        fail("setns")
 
 
 def start_idle_init() -> tuple[int, int]:
@@ -176,7 +177,7 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
     """Mount `source` on `target`."""
     names = source.encode(), target.encode(), kind.encode() or None
     if _mount(*names, flags, options.encode() or None):
-        _fail(f"mount {kind or source} on {target}")
+        fail(f"mount {kind or source} on {target}")
 
 
 def unmount(target: str) -> None:
@@ -216,19 +217,19 @@ def pivot_root(new_root: str, put_old: str) -> None:
 def die_with_parent(signal_number: int) -> None:
     """Have the kernel send this process `signal_number` when the thread that made it ends."""
     if _prctl(_PR_SET_PDEATHSIG, signal_number, 0, 0, 0):
-        _fail("prctl(PDEATHSIG)")
+        fail("prctl(PDEATHSIG)")
 
 
 def set_dumpable(allowed: bool) -> None:
     """Allow or forbid processes of the same user to trace this one or read its memory."""
     if _prctl(_PR_SET_DUMPABLE, allowed, 0, 0, 0):
-        _fail("prctl(DUMPABLE)")
+        fail("prctl(DUMPABLE)")
 
 
 def refuse_new_privileges() -> None:
     """Make set-user-id bits and file capabilities without effect, for good."""
     if _prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
-        _fail("prctl(NO_NEW_PRIVS)")
+        fail("prctl(NO_NEW_PRIVS)")
 
 
 _NO_CAPABILITIES = (ctypes.c_uint32 * 8)(0x20080522)  # a header of two words, then six of nothing
@@ -238,7 +239,7 @@ _HEADER_AT = ctypes.addressof(_NO_CAPABILITIES)
 def drop_capabilities() -> None:
     """Give up every capability."""
     if _capset(_HEADER_AT, _HEADER_AT + 8):
-        _fail("capset")
+        fail("capset")
 
 
 class _Instruction(ctypes.Structure):
@@ -266,7 +267,7 @@ def filter_calls() -> None:
     numbers mean something else. Does nothing on an architecture whose numbers are not known here.
     """
     if _FILTER is not None and _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, _FILTER_AT, 0, 0):
-        _fail("prctl(SECCOMP)")
+        fail("prctl(SECCOMP)")
 
 
 def _make_filter(machine: str) -> _Program:

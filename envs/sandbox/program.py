@@ -9,7 +9,8 @@ import os
 import resource
 from typing import Any, NoReturn
 
-from . import fork_hooks, kernel, rootfs, runner
+from . import cgroups, fork_hooks, kernel, rootfs, runner
+from .landlock import Rules
 
 READY = b"ready"
 """What the program says when it is isolated and waits for its job; anything else is an error."""
@@ -17,19 +18,25 @@ READY = b"ready"
 _CONTROL, _LINK = 3, 4
 
 
-def become_program(ends: tuple[int, ...], *, is_root: bool) -> NoReturn:
+def become_program(
+    ends: tuple[int, ...], tmp: int, rules: Rules, *, is_root: bool, has_group: bool
+) -> NoReturn:
     """Give up every right, wait for a job and run it; it was born into its namespaces.
 
     Args:
         ends: descriptors (above 4) for stdout, stderr, reports, and of a socket to the server.
+        tmp: descriptor of its /tmp.
+        rules: what it may do with files.
         is_root: True if the program must change to another user.
+        has_group: True if a control group bounds the memory of all programs together.
     """
     # Bound here: the code that runs below may replace them in their module.
     end, kill, itself, die = os._exit, os.kill, os.getpid(), _signal.SIGKILL
     code = 70
     try:
-        _take_only(ends)
         rootfs.mount_proc()
+        if has_group:
+            cgroups.make_first_victim()
         os.setsid()
         os.chdir(rootfs.WORKSPACE)
         os.umask(0o022)
@@ -40,6 +47,8 @@ def become_program(ends: tuple[int, ...], *, is_root: bool) -> NoReturn:
             os.setresuid(*(rootfs.SANDBOX_ID,) * 3)
         kernel.drop_capabilities()
         kernel.refuse_new_privileges()
+        rules.enforce(tmp)
+        _take_only(ends)
         kernel.filter_calls()
         os.write(_LINK, READY)
         text, blob_size = _receive_head()

@@ -65,15 +65,15 @@ def to_check_result(
     outcomes: dict[str, str] = {}
     messages: dict[str, str] = {}
     for report in reports:
-        if names is None and "tests" in report:
-            names = [str(name) for name in report["tests"]]
+        if names is None and isinstance(report.get("tests"), list):
+            names = [_text(name) for name in report["tests"]]
         if "name" not in report or report.get("outcome") not in _WORST_FIRST:
             continue
-        name, outcome = str(report["name"]), report["outcome"]
+        name, outcome = _text(report["name"]), report["outcome"]
         known = outcomes.get(name, "passed")
         if _WORST_FIRST.index(outcome) <= _WORST_FIRST.index(known):
             outcomes[name] = outcome
-            messages[name] = str(report.get("message", ""))
+            messages[name] = _text(report.get("message", ""))
     if names is None:
         names = list(outcomes) or ["<module>"]
     ended = f"the process ended before this test ({_ending(execution)})"
@@ -87,6 +87,11 @@ def to_check_result(
         },
         execution=execution,
     )
+
+
+def _text(reported: object) -> str:
+    """Return a reported word as text that can be written down: code under test may have made it."""
+    return str(reported).encode("utf-8", "backslashreplace").decode()
 
 
 def _ending(execution: ExecResult) -> str:

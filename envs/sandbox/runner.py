@@ -122,6 +122,7 @@ def rehearse(kind: str, control: int, times: int) -> None:
     Prepared.streams = Prepared.streams or _make_streams()
     kept = (sys.stdin, sys.stdout, sys.stderr, sys.argv, sys.path[:], sys.path_hooks[:])
     job = {"kind": kind, "argv": [f"test_{_REHEARSAL}.py"], "nonce": "0" * 32, "expected": None}
+    job["is_rehearsal"] = True  # the end of an interpreter must not come to the server
     files = {f"{_REHEARSAL}.py": _REHEARSED, f"test_{_REHEARSAL}.py": _REHEARSED_TESTS}
     for name, text in files.items():
         with open(name, "w", encoding="utf-8") as file:
@@ -159,7 +160,8 @@ def run_job(job: dict[str, Any], blob: bytes, control: int) -> int:
     """Do the job in the current folder and return the exit code (`exec` returns only if it fails).
 
     Args:
-        job: `kind`, `argv`, `env` (None leaves it), `nonce`, `expected`.
+        job: `kind`, `argv`, `env` (None leaves it), `nonce`, `expected`, and `is_rehearsal` if the
+            process goes on afterwards.
         blob: the Python source of the kinds that have one.
         control: descriptor of the private pipe for reports.
     """
@@ -179,7 +181,7 @@ def run_job(job: dict[str, Any], blob: bytes, control: int) -> int:
             return pytest_job.run(job["argv"], report)
         return run_tests(source, job["expected"], report)
     finally:
-        _finish(with_threads=job["kind"] != "check")
+        _finish(with_threads=job["kind"] != "check" and not job.get("is_rehearsal"))
 
 
 def split_for_judge(job: dict[str, Any], become_code: Callable[[], None]) -> judge.Split:

@@ -18,7 +18,7 @@ import socket
 import time
 from typing import Any, NoReturn
 
-from . import forker, kernel, rootfs, runner, wire
+from . import cgroups, forker, kernel, landlock, rootfs, runner, wire
 from .area import Area, Entry
 from .execution import CallerGone, Execution, Line, LostAhead
 
@@ -48,6 +48,7 @@ def main(link_fd: int, disk_bytes: int) -> None:
     step = "user namespace"
     try:
         rootfs.interpreter_folders()
+        group = cgroups.enter(os.getppid())
         _enter_user_namespace(is_root=is_root)
         step = "private PID, mount, network, IPC and UTS namespaces"
         try:
@@ -62,7 +63,7 @@ def main(link_fd: int, disk_bytes: int) -> None:
     if pid == 0:
         link.close()
         ours.close()
-        forker.main(theirs, disk_bytes, is_root=is_root)
+        forker.main(theirs, disk_bytes, is_root=is_root, has_group=group is not None)
     theirs.close()
     news = ours.recv(_MAX_NEWS_BYTES)
     if news[:1] != forker.READY:
@@ -72,8 +73,15 @@ def main(link_fd: int, disk_bytes: int) -> None:
     kernel.clear_signal_handlers()
     kernel.set_dumpable(False)
     os.chdir("/")
-    server = Server(link, Line(ours), disk_bytes, is_root=is_root)
-    ready = {"is_root": is_root, "path": rootfs.search_path(), "filter": kernel.has_call_filter()}
+    server = Server(link, Line(ours), disk_bytes, is_root=is_root, group=group)
+    ready = {
+        "is_root": is_root,
+        "path": rootfs.search_path(),
+        "filter": kernel.has_call_filter(),
+        "landlock": landlock.version(),
+        "groups": group.folders if group else (),
+        "group_version": group.version if group else 0,
+    }
     wire.send(link, ready)
     socket.send_fds(link, [b"f"], [server.area.fd])
     gc.freeze()
@@ -93,15 +101,27 @@ class Server:
         plain: line to the forker of ordinary programs.
         disk_bytes: size of /tmp that is expected to be asked for.
         is_root: True if programs run as another user than the server.
+        group: the control group that bounds all of them, if there is one.
     """
 
-    def __init__(self, link: socket.socket, plain: Line, disk_bytes: int, *, is_root: bool) -> None:
+    def __init__(
+        self,
+        link: socket.socket,
+        plain: Line,
+        disk_bytes: int,
+        *,
+        is_root: bool,
+        group: cgroups.ControlGroup | None,
+    ) -> None:
         self.area = Area(os.open(rootfs.WORKSPACE, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         self._link = link
         self._plain = plain
         self._pytest: Line | None = None
         self._env = {**os.environ, "PATH": rootfs.search_path()}
         self._own = _OWN_PROCESSES_AS_ROOT if is_root else _OWN_PROCESSES_AS_USER
+        self._group = group
+        if group is not None:
+            group.settle(_OWN_PROCESSES_AS_USER)
         plain.order(disk_bytes, awaited=0)
 
     def serve(self) -> NoReturn:
@@ -126,6 +146,8 @@ class Server:
         disk_bytes = int(limits["disk_bytes"])
         execution = None
         try:
+            if self._group is not None:
+                self._group.limit(limits["memory_bytes"], disk_bytes, limits["processes"])
             rootfs.resize_area(disk_bytes)
             was_full = rootfs.is_full(rootfs.WORKSPACE)
             execution, start_s = self._start(line, job, blob, disk_bytes)
@@ -139,6 +161,8 @@ class Server:
                 is_full = rootfs.is_full(rootfs.WORKSPACE) and not was_full
                 hit = "disk" if is_full else settled.limit_hit(limits, answer["status"])
                 answer["limit"] = hit
+                if hit is None and answer["status"] and self._group is not None:
+                    answer["limit"] = "memory" if self._group.has_killed() else None
             if _is_small(settled.entries):
                 answer["files"], answer["is_plain"] = settled.entries, settled.is_plain
                 output = b"".join([output, *self.area.read_settled(settled.entries)])
@@ -178,6 +202,8 @@ class Server:
             return self._plain
         if self._pytest is None:
             self._pytest = self._plain.branch()
+            if self._group is not None:
+                self._group.settle(_OWN_PROCESSES_AS_USER)  # it has come to hold pytest too
         return self._pytest
 
 

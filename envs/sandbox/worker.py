@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import SandboxUnavailableError, SandboxWorkerError
-from . import wire
+from . import cgroups, wire
 from .base import Limits
 from .common import BASE_ENV
 from .mirror import MirroredArea
@@ -145,6 +145,7 @@ class Worker:
             self._process.kill()
             self._process.wait()
         self._log.close()
+        cgroups.remove(getattr(self, "facts", {}).get("groups", ()))
 
     def abandon(self) -> None:
         """Forget the server in a forked child: it belongs to the parent process."""

@@ -1,13 +1,12 @@
 """What the tests can tell about a function: a pool of inputs, every mutant, and who is caught.
 
-The analysis is made once for each function of the library and shared by all its tasks. It decides
-which mutants can serve as faults, and which inputs the hidden tests need: the *core*, which between
-them catch every mutant that any input of the pool catches.
+The analysis is made once for each function and shared by all its tasks. It decides which mutants
+can serve as faults, and which inputs the hidden tests need: the *core*, which between them catch
+every mutant that any input of the pool catches.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,17 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import TaskError
-from .budget import BudgetedFunction, BudgetSpentError, pack
-from .library import FAMILIES, FunctionSpec
+from . import analysis_cache
+from .budget import BudgetSpentError
 from .mutate import CandidateEdit, candidate_edits
+from .subject import POOL, Pool, Subject
 
-POOL = 160
-"""Inputs in the pool of one function, all different."""
-_DRAWS = 4000
-_MIN_POOL = 100
-_MAX_WRITTEN = 160
-"""Characters of the longest call and result in a pool, so that tests stay readable."""
+__all__ = ["POOL", "Analysis", "Mask", "Mutant", "analyse", "go_wrong"]
 
 Mask = npt.NDArray[np.bool_]
 """One truth value for each input of the pool, shape (num_inputs,)."""
@@ -50,114 +44,68 @@ class Mutant:
 class Analysis:
     """Inputs, expected values and mutants of one function."""
 
-    inputs: tuple[bytes, ...]
-    """Packed arguments (see `budget.pack`), in the order they were drawn."""
-    arguments: tuple[tuple[Any, ...], ...]
-    """The same, to be read and never handed to code."""
-    expected: tuple[Any, ...]
+    subject: Subject
+    pool: Pool
     mutants: tuple[Mutant, ...]
     core: Mask
     """A small set of inputs that catch every mutant which is caught at all."""
 
-    def wrong(self, source: str, name: str) -> Mask | None:
-        """Return the inputs on which the function of a source goes wrong; None if it runs away."""
-        return _wrong(source, name, self.inputs, self.expected)
+    @property
+    def inputs(self) -> tuple[bytes, ...]:
+        """Packed arguments."""
+        return self.pool.inputs
 
-    def passes(self, source: str, name: str, indices: Sequence[int]) -> bool:
+    @property
+    def arguments(self) -> tuple[tuple[Any, ...], ...]:
+        """The same, to be read and never handed to code."""
+        return self.pool.arguments
+
+    @property
+    def expected(self) -> tuple[Any, ...]:
+        """What the whole function makes of them."""
+        return self.pool.expected
+
+    def wrong(self, source: str) -> Mask | None:
+        """Return the inputs on which the function of a source goes wrong; None if it runs away."""
+        return go_wrong(self.subject, source, self.pool)
+
+    def passes(self, source: str, indices: Sequence[int]) -> bool:
         """Say whether the function of a source is right on some of the inputs."""
-        function = BudgetedFunction(source, name)
+        function = self.subject.load(source)
         try:
             return all(function.is_right(self.inputs[i], self.expected[i]) for i in indices)
         except BudgetSpentError:
             return False
 
 
-def plain_module(spec: FunctionSpec, *others: FunctionSpec, first: int = 0) -> str:
-    """Write a module that holds a function: docstring, imports, and its neighbours.
-
-    Args:
-        spec: the function.
-        others: functions to stand in the same module.
-        first: how many of `others` stand before it.
-    """
-    _, docstring = FAMILIES[spec.family]
-    order = [*others[:first], spec, *others[first:]]
-    imports = _merge_imports({line for one in order for line in one.imports})
-    head = f'"""{docstring}"""\n' + ("\n" + "\n".join(imports) + "\n" if imports else "")
-    return head + "".join(f"\n\n{one.source}" for one in order)
-
-
-def _merge_imports(lines: set[str]) -> list[str]:
-    """Sort imports as people do: `import` lines first, one `from` line for each module."""
-    names: dict[str, list[str]] = {}
-    for line in sorted(line for line in lines if line.startswith("from ")):
-        start, _, name = line.partition(" import ")
-        names.setdefault(start, []).append(name)
-    merged = [f"{start} import {', '.join(bound)}" for start, bound in names.items()]
-    return sorted(line for line in lines if line.startswith("import ")) + merged
-
-
-@lru_cache(maxsize=256)
-def analyse(spec: FunctionSpec) -> Analysis:
+@lru_cache(maxsize=512)
+def analyse(subject: Subject) -> Analysis:
     """Draw the pool of a function and try every mutant of it on every input.
 
     Raises:
-        TaskError: the generator draws too few different inputs, or the function raises, runs away
-            or returns something that is no literal.
+        TaskError: the function is no subject; see its `draw_pool`.
     """
-    source = plain_module(spec)
-    inputs, arguments, expected = _draw_pool(spec, source)
-    mutants = tuple(
-        Mutant(edit=edit, wrong=_wrong(edit.apply(source), spec.name, inputs, expected))
-        for edit in candidate_edits(source, spec.name)
-    )
+    edits = candidate_edits(subject.bare_module(), subject.qualname)
+    kept = analysis_cache.load(subject.cache_key, len(edits))
+    if kept is None:
+        source = subject.bare_module()
+        pool = subject.draw_pool()
+        masks = [go_wrong(subject, edit.apply(source), pool) for edit in edits]
+        analysis_cache.store(subject.cache_key, pool, masks)
+    else:
+        pool, masks = kept
     return Analysis(
-        inputs=inputs,
-        arguments=arguments,
-        expected=expected,
-        mutants=mutants,
-        core=_cover([m.wrong for m in mutants if m.wrong is not None], len(inputs)),
+        subject=subject,
+        pool=pool,
+        mutants=tuple(Mutant(edit=e, wrong=mask) for e, mask in zip(edits, masks, strict=True)),
+        core=_cover([mask for mask in masks if mask is not None], len(pool.inputs)),
     )
 
 
-def _draw_pool(
-    spec: FunctionSpec, source: str
-) -> tuple[tuple[bytes, ...], tuple[tuple[Any, ...], ...], tuple[Any, ...]]:
-    # The name seeds the draw, so that the pool is the same in every process.
-    rng = np.random.default_rng(list(spec.name.encode()))
-    function = BudgetedFunction(source, spec.name)
-    pool: dict[str, tuple[bytes, tuple[Any, ...], Any]] = {}
-    for _ in range(_DRAWS):
-        if len(pool) == POOL:
-            break
-        arguments = spec.generate_arguments(rng)
-        blob, written = pack(arguments), repr(arguments)
-        if written in pool:
-            continue
-        try:
-            value = function.call(blob)
-        except (Exception, BudgetSpentError) as error:  # whatever it was, the library is at fault
-            raise TaskError(
-                f"`{spec.name}{written}` raised {error!r}; references are total"
-            ) from error
-        if len(written) + len(repr(value)) <= _MAX_WRITTEN:
-            if ast.literal_eval(repr(value)) != value:
-                raise TaskError(f"`{spec.name}{written}` gives {value!r}, which is no literal")
-            pool[written] = (blob, arguments, value)
-    if len(pool) < _MIN_POOL:
-        raise TaskError(
-            f"the generator of `{spec.name}` drew {len(pool)} different inputs in {_DRAWS} tries, "
-            f"expected {_MIN_POOL} or more; widen it"
-        )
-    blobs, all_arguments, values = zip(*pool.values(), strict=True)
-    return blobs, all_arguments, values
-
-
-def _wrong(
-    source: str, name: str, inputs: tuple[bytes, ...], expected: tuple[Any, ...]
-) -> Mask | None:
-    function = BudgetedFunction(source, name)
-    pairs = zip(inputs, expected, strict=True)
+def go_wrong(subject: Subject, source: str, pool: Pool) -> Mask | None:
+    """Return the inputs of a pool on which a variant goes wrong; None if it runs away."""
+    function = subject.load(source)
+    pairs = zip(pool.inputs, pool.expected, strict=True)
     try:
         return np.array([not function.is_right(blob, value) for blob, value in pairs])
     except BudgetSpentError:

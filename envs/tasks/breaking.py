@@ -157,7 +157,7 @@ def _apply(
     wrong_with.update({frozenset([i]): drawn[edit] for i, edit in enumerate(edits)})
     for size in range(len(edits), 1, -1):
         for left in combinations(range(len(edits)), size):
-            wrong = analysis.wrong(_apply_all(reference, [edits[i] for i in left]), function)
+            wrong = analysis.wrong(_apply_all(reference, [edits[i] for i in left]))
             if wrong is None or _num_shown(wrong, analysis.core) < MIN_WRONG:
                 return None
             wrong_with[frozenset(left)] = wrong

@@ -19,8 +19,9 @@ from typing import Any
 BUDGET = 3000
 """Steps (function calls and loop rounds) that one call may take; the references need under 500."""
 
-_TICK = "_sim2live_tick"
-_TICK_CALL = ast.parse(f"{_TICK}()").body[0]
+TICK = "_sim2live_tick"
+"""Name of the counter in the code under test."""
+_TICK_CALL = ast.parse(f"{TICK}()").body[0]
 
 
 class BudgetSpentError(BaseException):
@@ -54,8 +55,8 @@ class BudgetedFunction:
         tree = ast.parse(source)
         # Its neighbours in the module are whole, and it does not call them.
         tree.body = [node for node in tree.body if _is_needed(node, name)]
-        _put_ticks(tree.body)
-        namespace: dict[str, Any] = {_TICK: self._tick, "__name__": "library_function"}
+        put_ticks(tree)
+        namespace: dict[str, Any] = {TICK: self._tick, "__name__": "library_function"}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a mutant may compare in odd ways
             code = compile(tree, f"<{name}>", "exec")
@@ -94,10 +95,11 @@ def _is_needed(node: ast.stmt, name: str) -> bool:
     return isinstance(node, ast.Import | ast.ImportFrom)
 
 
-def _put_ticks(statements: list[ast.stmt]) -> None:
-    """Put a call of the counter at the head of every function and loop body, in place."""
-    for node in statements:
-        for field in ("body", "orelse"):
-            _put_ticks(getattr(node, field, []))
-        if isinstance(node, ast.FunctionDef | ast.For | ast.While):
+def put_ticks(tree: ast.Module) -> None:
+    """Put a call of the counter, named `TICK`, at the head of every function and loop body."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            # After the docstring, which some code reads.
+            node.body.insert(0 if ast.get_docstring(node, clean=False) is None else 1, _TICK_CALL)
+        elif isinstance(node, ast.For | ast.While):
             node.body.insert(0, _TICK_CALL)

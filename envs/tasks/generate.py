@@ -1,4 +1,4 @@
-"""From a function of the library to a whole repair task: broken files, tests, person, numbers.
+"""From a function (a `Subject`) to a whole repair task: broken files, tests, person, numbers.
 
 The pool of a function's inputs (see `analysis`) is shared out among three sets of tests that have
 no input in common:
@@ -22,12 +22,12 @@ import numpy as np
 
 from ...errors import ConfigError, TaskError, unknown_name
 from ...simulators.base import Brief
-from .analysis import Analysis, Mask, analyse, plain_module
+from .analysis import Analysis, Mask, analyse
 from .base import Task
 from .breaking import Break, break_reference, num_showing, repair_order
 from .difficulty import ambiguity, consistent_edits, num_rounds, search_miss
-from .library import FAMILIES, SPLITS, FunctionSpec, family_functions
 from .mutate import candidate_edits
+from .subject import Raised, Subject
 from .symptoms import SYMPTOMS
 
 CLARITIES: dict[str, tuple[str, ...]] = {
@@ -42,7 +42,6 @@ NUM_HIDDEN = 48
 NUM_HIDDEN_TESTS = 10
 NUM_TRIALS = 3
 MAX_FAULTS = 3
-_MAX_NEIGHBOURS = 2
 _ATTEMPTS = 20
 
 _GOALS = (
@@ -69,7 +68,7 @@ class _Shares:
 
 
 def make_task(
-    spec: FunctionSpec,
+    spec: Subject,
     seed: int,
     *,
     num_faults: int = 1,
@@ -78,14 +77,15 @@ def make_task(
 ) -> Task:
     """Break a function and build the task around it; the same arguments give the same task.
 
-    The function stands in a module with up to two other functions of its family, which are whole.
+    The function stands in the module that its subject writes, in which all else is whole.
     `num_candidates` counts the edits of the module; difficulty and ambiguity look only at those in
     the function, because the goal always names it. `clarity` changes what the opening says and
     nothing else, so one seed gives the same faults at every clarity. With several faults the
     person knows only that several things are wrong, whatever the clarity.
 
     Args:
-        spec: the function to break.
+        spec: the function to break, of the library (`load_functions`) or of the standard library
+            (`stdlib.load_targets`).
         seed: mutation seed, at least 0.
         num_faults: 1 to 3.
         clarity: `clear`, `partial` or `vague`.
@@ -98,25 +98,24 @@ def make_task(
     _check(seed, num_faults, clarity, max_steps)
     rng = np.random.default_rng([seed, zlib.crc32(spec.name.encode()), num_faults])
     analysis = analyse(spec)
-    reference = _module(spec, rng)
+    reference = spec.work_module(rng)
     broken, shares = _break_and_share(reference, spec, analysis, rng, num_faults)
-    task_id = f"{spec.family}/{spec.name}/{seed}" + (
+    task_id = f"{spec.id_prefix}/{seed}" + (
         f"-{clarity}" if num_faults == 1 else f"-{num_faults}-faults"
     )
     brief = _brief(task_id, spec, analysis, broken, shares, clarity, rng)
     showing = num_showing(broken.wrong_with, _mask(shares.visible, analysis.core))
     hardness, openness = _measure(spec, broken, brief, showing, max_steps)
-    module = FAMILIES[spec.family][0]
-    writer = _TestWriter(module, spec.name, analysis)
+    writer = _TestWriter(spec, analysis)
     return Task(
         id=task_id,
         family=spec.family,
-        function=spec.name,
-        module_path=f"{module}.py",
+        function=spec.qualname,
+        module_path=f"{spec.module_name}.py",
         test_path=TEST_PATH,
         files={
-            f"{module}.py": broken.source,
-            TEST_PATH: writer.write([[index] for index in shares.visible], spec.name),
+            f"{spec.module_name}.py": broken.source,
+            TEST_PATH: writer.write([[index] for index in shares.visible], _test_name(spec)),
         },
         reference=reference,
         hidden_tests=writer.write(_deal(shares.hidden, NUM_HIDDEN_TESTS), "generated"),
@@ -127,7 +126,7 @@ def make_task(
         ambiguity=openness,
         num_candidates=len(candidate_edits(broken.source)),
         max_steps=max_steps,
-        split=SPLITS[spec.family],
+        split=spec.split,
         tags=(clarity,) if num_faults == 1 else ("plural",),
     )
 
@@ -143,23 +142,16 @@ def _check(seed: int, num_faults: int, clarity: str, max_steps: int) -> None:
         raise ConfigError(f"`max_steps` must be at least 1, got {max_steps}")
 
 
-def _module(spec: FunctionSpec, rng: np.random.Generator) -> str:
-    others = [other for other in family_functions(spec.family) if other.name != spec.name]
-    count = int(rng.integers(_MAX_NEIGHBOURS + 1))
-    chosen = [others[int(i)] for i in rng.choice(len(others), size=count, replace=False)]
-    return plain_module(spec, *chosen, first=int(rng.integers(count + 1)))
-
-
 def _break_and_share(
     reference: str,
-    spec: FunctionSpec,
+    spec: Subject,
     analysis: Analysis,
     rng: np.random.Generator,
     num_faults: int,
 ) -> tuple[Break, _Shares]:
     for _ in range(_ATTEMPTS):
-        broken = break_reference(reference, spec.name, analysis, rng, num_faults)
-        shares = _share(broken, spec.name, analysis, rng)
+        broken = break_reference(reference, spec.qualname, analysis, rng, num_faults)
+        shares = _share(broken, spec.qualname, analysis, rng)
         if shares is not None:
             return broken, shares
     raise TaskError(
@@ -208,8 +200,8 @@ def _slips(broken: Break, function: str, analysis: Analysis, visible: Sequence[i
     slips = []
     for edit in candidate_edits(broken.source, function):
         source = edit.apply(broken.source)
-        if analysis.passes(source, function, visible):
-            wrong = analysis.wrong(source, function)
+        if analysis.passes(source, visible):
+            wrong = analysis.wrong(source)
             if wrong is not None and wrong.any() and not (wrong & analysis.core).any():
                 slips.append(wrong)
     return slips
@@ -234,7 +226,7 @@ def _deal(indices: Sequence[int], num_groups: int) -> list[list[int]]:
 
 def _brief(
     task_id: str,
-    spec: FunctionSpec,
+    spec: Subject,
     analysis: Analysis,
     broken: Break,
     shares: _Shares,
@@ -242,27 +234,28 @@ def _brief(
     rng: np.random.Generator,
 ) -> Brief:
     if len(broken.faults) > 1:
-        goal = _PLURAL_GOALS[int(rng.integers(len(_PLURAL_GOALS)))].format(spec.name)
+        goal = _PLURAL_GOALS[int(rng.integers(len(_PLURAL_GOALS)))].format(spec.qualname)
         return Brief(task_id=task_id, goal=goal, is_plural=True)
     (fault,) = broken.faults
     phrases = SYMPTOMS[fault.operator]
     case = shares.trial[0]
-    call = _call(spec.name, analysis.arguments[case])
+    call, expected = spec.write_call(analysis.arguments[case]), analysis.expected[case]
+    wanted = f"{expected}" if isinstance(expected, Raised) else f"be {expected!r}"
     return Brief(
         task_id=task_id,
-        goal=_GOALS[int(rng.integers(len(_GOALS)))].format(spec.name),
+        goal=_GOALS[int(rng.integers(len(_GOALS)))].format(spec.qualname),
         kind_hint=phrases[int(rng.integers(len(phrases)))],
         place_hint=f"around line {fault.line}",
-        example=f"{call} should be {analysis.expected[case]!r}",
+        example=f"{call} should {wanted}",
         opening=CLARITIES[clarity],
     )
 
 
 def _measure(
-    spec: FunctionSpec, broken: Break, brief: Brief, showing: Sequence[int], max_steps: int
+    spec: Subject, broken: Break, brief: Brief, showing: Sequence[int], max_steps: int
 ) -> tuple[float, float]:
     """Return difficulty and ambiguity, by enumeration."""
-    edits = candidate_edits(broken.source, spec.name)
+    edits = candidate_edits(broken.source, spec.qualname)
     fault = broken.faults[0]
     kind, line = (None, None) if brief.is_plural else (fault.operator, fault.line)
     known = consistent_edits(edits, kind=kind, line=line)
@@ -276,23 +269,43 @@ def _measure(
     return search_miss(len(known), showing, rounds), ambiguity(len(opened), len(edits))
 
 
-def _call(function: str, arguments: tuple[object, ...]) -> str:
-    return f"{function}({', '.join(map(repr, arguments))})"
+def _test_name(spec: Subject) -> str:
+    return spec.qualname.replace(".", "_")
+
+
+_ERROR_OF = """
+def error_of(call):
+    try:
+        call()
+    except Exception as error:
+        return type(error).__name__
+    return None
+"""
 
 
 class _TestWriter:
     """Writes test modules that assert literal results of literal calls."""
 
-    def __init__(self, module: str, function: str, analysis: Analysis) -> None:
-        self._module, self._function, self._analysis = module, function, analysis
+    def __init__(self, subject: Subject, analysis: Analysis) -> None:
+        self._subject, self._analysis = subject, analysis
 
     def write(self, groups: Sequence[Sequence[int]], name: str) -> str:
         """Write one test function for each group of inputs, numbered from 1."""
-        blocks = [f"from {self._module} import {self._function}\n"]
+        expected = self._analysis.expected
+        has_raised = any(isinstance(expected[i], Raised) for group in groups for i in group)
+        blocks = [self._subject.write_imports()] + [_ERROR_OF.lstrip()] * has_raised
         for number, group in enumerate(groups, 1):
             lines = [f"def test_{name}_{number}():"]
             for index in group:
-                call = _call(self._function, self._analysis.arguments[index])
-                lines.append(f"    assert {call} == {self._analysis.expected[index]!r}")
+                arguments = self._analysis.arguments[index]
+                lines.append(f"    {write_assertion(self._subject, arguments, expected[index])}")
             blocks.append("\n".join(lines) + "\n")
         return "\n\n".join(blocks)
+
+
+def write_assertion(subject: Subject, arguments: tuple[object, ...], expected: object) -> str:
+    """Write the `assert` statement of one case."""
+    call = subject.write_call(arguments)
+    if isinstance(expected, Raised):
+        return f"assert error_of(lambda: {call}) == {expected.name!r}"
+    return f"assert {call} == {expected!r}"

@@ -113,7 +113,8 @@ def candidate_edits(source: str, function: str | None = None) -> list[CandidateE
 
     Args:
         source: text of a module. One that does not parse gives an empty list.
-        function: look only inside the definitions of this name; by default in the whole module.
+        function: look only inside the definitions of this name, or of the method that a dotted
+            name such as `Class.method` names; by default in the whole module.
     """
     return list(_candidates(source, function))
 
@@ -191,9 +192,23 @@ def _roots(tree: ast.Module, function: str | None) -> Iterator[ast.AST]:
     if function is None:
         yield tree
         return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function:
+    *classes, name = function.split(".")
+    scopes: list[ast.AST] = [tree]
+    for outer in classes:
+        scopes = [
+            node
+            for scope in scopes
+            for node in ast.walk(scope)
+            if isinstance(node, ast.ClassDef) and node.name == outer
+        ]
+    for node in _within(scopes, is_direct=bool(classes)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
             yield node
+
+
+def _within(scopes: list[ast.AST], *, is_direct: bool) -> Iterator[ast.AST]:
+    for scope in scopes:
+        yield from ast.iter_child_nodes(scope) if is_direct else ast.walk(scope)
 
 
 _SKIPPED_FIELDS = {"annotation", "returns", "decorator_list", "type_params"}

@@ -7,18 +7,27 @@ building a task costs more than playing its first step.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from ...errors import ConfigError, unknown_name
+from ...errors import ConfigError, TaskError, unknown_name
 from .base import Task
 from .generate import CLARITIES, make_task
-from .library import SPLITS, family_functions, load_functions
+from .library import SPLITS, family_functions
+from .stdlib.splits import SPLITS as STDLIB_SPLITS
+from .subject import Subject
 
-__all__ = ["CLARITY_WEIGHTS", "SPLITS", "TaskSampler"]
+__all__ = ["CLARITY_WEIGHTS", "ORIGINS", "SPLITS", "TaskSampler"]
+
+ORIGINS: Mapping[str, Mapping[str, str]] = {
+    "library": SPLITS,
+    "stdlib": STDLIB_SPLITS,
+    "all": {**SPLITS, **STDLIB_SPLITS},
+}
+"""Where tasks come from, to the families there and the split of each."""
 
 CLARITY_WEIGHTS: Mapping[str, float] = {"clear": 0.4, "partial": 0.35, "vague": 0.25}
 """Shares of single-fault tasks by what their opening tells."""
@@ -29,7 +38,9 @@ DEFAULT_POOL = 240
 class _Recipe:
     """What `make_task` needs to know."""
 
-    function: str
+    family: str
+    rank: int
+    """Which function of the family."""
     seed: int
     num_faults: int
     clarity: str
@@ -45,6 +56,9 @@ class TaskSampler:
 
     Args:
         split: `train`, `gate` or `heldout`.
+        origin: `library` (our own functions), `stdlib` (the interpreter's standard library) or
+            `all`. Of the standard library a function that cannot be broken as often as the entry
+            asks gives way to the next one of its family.
         hard_frac: share in [0, 1] of tasks with two or three faults, of which the person can tell
             nothing but that there are several.
         clarity_weights: relative shares of `clear`, `partial` and `vague` among the others.
@@ -60,13 +74,16 @@ class TaskSampler:
         self,
         split: str = "train",
         *,
+        origin: str = "library",
         hard_frac: float = 0.3,
         clarity_weights: Mapping[str, float] = CLARITY_WEIGHTS,
         seed: int = 0,
         pool_size: int = DEFAULT_POOL,
         max_steps: int = 14,
     ) -> None:
-        self.families = [family for family, where in SPLITS.items() if where == split]
+        if origin not in ORIGINS:
+            raise unknown_name("origin", origin, ORIGINS)
+        self.families = [f for f, where in ORIGINS[origin].items() if where == split]
         if not self.families:
             raise unknown_name("split", split, set(SPLITS.values()))
         if not 0.0 <= hard_frac <= 1.0:
@@ -103,26 +120,42 @@ class TaskSampler:
     def _recipe(self, index: int) -> _Recipe:
         rng = np.random.default_rng([self.seed, index])
         family = self.families[index % len(self.families)]
-        functions = family_functions(family)
-        name = functions[int(rng.integers(len(functions)))].name
+        which = int(rng.integers(len(_subjects(family))))
         seed, num_hard_faults = int(rng.integers(2**31)), int(rng.integers(2, 4))
         clarity = self._clarities[int(rng.choice(len(self._clarities), p=self._probs))]
         rank = index // len(self.families)
         is_hard = math.floor((rank + 1) * self.hard_frac) > math.floor(rank * self.hard_frac)
         if is_hard:
-            return _Recipe(name, seed, num_hard_faults, "vague", self.max_steps)
-        return _Recipe(name, seed, 1, clarity, self.max_steps)
+            return _Recipe(family, which, seed, num_hard_faults, "vague", self.max_steps)
+        return _Recipe(family, which, seed, 1, clarity, self.max_steps)
 
 
 @lru_cache(maxsize=8192)
 def _build(recipe: _Recipe) -> Task:
-    return make_task(
-        load_functions()[recipe.function],
-        recipe.seed,
-        num_faults=recipe.num_faults,
-        clarity=recipe.clarity,
-        max_steps=recipe.max_steps,
-    )
+    subjects = _subjects(recipe.family)
+    failure: TaskError | None = None
+    for step in range(len(subjects)):
+        try:
+            return make_task(
+                subjects[(recipe.rank + step) % len(subjects)],
+                recipe.seed,
+                num_faults=recipe.num_faults,
+                clarity=recipe.clarity,
+                max_steps=recipe.max_steps,
+            )
+        except TaskError as error:
+            if recipe.family in SPLITS:  # of our own functions every one can be broken
+                raise
+            failure = failure or error
+    raise TaskError(f"no function of `{recipe.family}` makes a task") from failure
+
+
+def _subjects(family: str) -> Sequence[Subject]:
+    if family in SPLITS:
+        return family_functions(family)
+    from .stdlib import family_targets  # imports hypothesis, which takes a while
+
+    return family_targets(family)
 
 
 def _normalised(weights: Mapping[str, float]) -> tuple[list[str], list[float]]:

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from sim2live.envs.coding import CodingEnv
+from sim2live.envs.implement import ImplementEnv
 from sim2live.envs.repair import RepairEnv
 from sim2live.envs.skill_sets import check_skill_set, skill_set
 from sim2live.envs.wrappers import SkillActions
 
-ENVS: list[type[CodingEnv]] = [RepairEnv]
+ENVS: list[type[CodingEnv]] = [RepairEnv, ImplementEnv]
 
 
 @pytest.mark.parametrize("make", ENVS, ids=lambda make: make.kind)

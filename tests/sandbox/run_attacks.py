@@ -2,7 +2,7 @@
 
     python tests/sandbox/run_attacks.py --backend namespaces
     python tests/sandbox/run_attacks.py --backend namespaces --user 31337   # as root: as that user
-    python tests/sandbox/run_attacks.py --backend process   # only those that are harmless
+    python tests/sandbox/run_attacks.py --backend process --user 31337   # only those that are harmless
 
 Exit status 0 if all were contained. With `--user` everything (attackers, sandbox and canaries) runs
 as an ordinary user, from whose view the folders of the interpreter are made reachable.
@@ -41,6 +41,8 @@ def main() -> int:
         rest = [word for word in _without_user(sys.argv[1:])]
         command = [sys.executable, str(_HERE / "as_user.py"), str(arguments.user)]
         return subprocess.call([*command, str(Path(__file__).resolve()), *rest])
+    if arguments.backend == "process" and os.geteuid() == 0:
+        parser.error("nothing contains attacks in `process`: give `--user` with an id nobody has")
     with _alone():
         return _run(arguments.backend, arguments.only, arguments.json)
 

@@ -22,7 +22,11 @@ from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
-from ....errors import unknown_name
+import numpy as np
+
+from ....errors import TaskError, unknown_name
+from ..budget import BudgetedFunction, BudgetSpentError, pack
+from ..subject import POOL, Pool
 from .inputs import Generate
 
 FAMILIES: dict[str, tuple[str, str]] = {
@@ -49,6 +53,12 @@ SPLITS: dict[str, str] = {
 }
 """Family to split: what may be trained on, what a cycle's gate measures, what is never touched."""
 
+_DRAWS = 4000
+_MIN_POOL = 100
+_MAX_WRITTEN = 160
+"""Characters of the longest call and result in a pool, so that tests stay readable."""
+_MAX_NEIGHBOURS = 2
+
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class FunctionSpec:
@@ -62,6 +72,122 @@ class FunctionSpec:
     imports: tuple[str, ...]
     """The import statements it needs, one a line, sorted."""
     generate_arguments: Generate
+
+    @property
+    def split(self) -> str:
+        """The split of its family."""
+        return SPLITS[self.family]
+
+    @property
+    def id_prefix(self) -> str:
+        """What the ids of its tasks begin with."""
+        return f"{self.family}/{self.name}"
+
+    @property
+    def qualname(self) -> str:
+        """Where mutations go: the function itself."""
+        return self.name
+
+    @property
+    def module_name(self) -> str:
+        """Name of the module that a task has it in."""
+        return FAMILIES[self.family][0]
+
+    @property
+    def cache_key(self) -> str:
+        """Empty: its analysis is quick, and is not kept."""
+        return ""
+
+    def bare_module(self) -> str:
+        """Write a module that holds the function alone."""
+        return plain_module(self)
+
+    def work_module(self, rng: np.random.Generator) -> str:
+        """Write a module in which it stands with up to two other functions of its family."""
+        others = [other for other in family_functions(self.family) if other.name != self.name]
+        count = int(rng.integers(_MAX_NEIGHBOURS + 1))
+        chosen = [others[int(i)] for i in rng.choice(len(others), size=count, replace=False)]
+        return plain_module(self, *chosen, first=int(rng.integers(count + 1)))
+
+    def load(self, source: str) -> BudgetedFunction:
+        """Make a variant ready to be called."""
+        return BudgetedFunction(source, self.name)
+
+    def write_call(self, arguments: tuple[Any, ...]) -> str:
+        """Write a call with literal arguments."""
+        return f"{self.name}({', '.join(map(repr, arguments))})"
+
+    def write_imports(self) -> str:
+        """Write the import line that such calls need."""
+        return f"from {self.module_name} import {self.name}\n"
+
+    def draw_pool(self) -> Pool:
+        """Draw `POOL` inputs with the function's generator.
+
+        Raises:
+            TaskError: the generator draws too few different inputs, or the function raises, runs
+                away or returns something that is no literal.
+        """
+        # The name seeds the draw, so that the pool is the same in every process.
+        drawn = self._draw(np.random.default_rng(list(self.name.encode())), POOL)
+        if len(drawn.inputs) < _MIN_POOL:
+            raise TaskError(
+                f"the generator of `{self.name}` drew {len(drawn.inputs)} different inputs in "
+                f"{_DRAWS} tries, expected {_MIN_POOL} or more; widen it"
+            )
+        return drawn
+
+    def draw_fresh(self, count: int, seed: int) -> Pool:
+        """Draw up to `count` different inputs by another seed."""
+        return self._draw(np.random.default_rng([seed, *self.name.encode()]), count)
+
+    def _draw(self, rng: np.random.Generator, count: int) -> Pool:
+        function = BudgetedFunction(plain_module(self), self.name)
+        pool: dict[str, tuple[bytes, tuple[Any, ...], Any]] = {}
+        for _ in range(_DRAWS):
+            if len(pool) == count:
+                break
+            arguments = self.generate_arguments(rng)
+            blob, written = pack(arguments), repr(arguments)
+            if written in pool:
+                continue
+            try:
+                value = function.call(blob)
+            except (Exception, BudgetSpentError) as error:  # whatever it was, it is at fault
+                raise TaskError(
+                    f"`{self.name}{written}` raised {error!r}; references are total"
+                ) from error
+            if len(written) + len(repr(value)) <= _MAX_WRITTEN:
+                if ast.literal_eval(repr(value)) != value:
+                    raise TaskError(f"`{self.name}{written}` gives {value!r}, which is no literal")
+                pool[written] = (blob, arguments, value)
+        blobs, all_arguments, values = zip(*pool.values(), strict=True)
+        return Pool(inputs=blobs, arguments=all_arguments, expected=values)
+
+
+def plain_module(spec: FunctionSpec, *others: FunctionSpec, first: int = 0) -> str:
+    """Write a module that holds a function: docstring, imports, and its neighbours.
+
+    Args:
+        spec: the function.
+        others: functions to stand in the same module.
+        first: how many of `others` stand before it.
+    """
+    _, docstring = FAMILIES[spec.family]
+    order = [*others[:first], spec, *others[first:]]
+    imports = _merge_imports({line for one in order for line in one.imports})
+    head = f'"""{docstring}"""\n' + ("\n" + "\n".join(imports) + "\n" if imports else "")
+    return head + "".join(f"\n\n{one.source}" for one in order)
+
+
+def _merge_imports(lines: set[str]) -> list[str]:
+    """Sort imports as people do: `import` lines first, one `from` line for each module."""
+    names: dict[str, list[str]] = {}
+    for line in sorted(line for line in lines if line.startswith("from ")):
+        start, _, name = line.partition(" import ")
+        names.setdefault(start, []).append(name)
+    merged = [f"{start} import {', '.join(bound)}" for start, bound in names.items()]
+    return sorted(line for line in lines if line.startswith("import ")) + merged
 
 
 @lru_cache(maxsize=1)

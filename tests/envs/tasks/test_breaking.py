@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sim2live.envs.tasks import candidate_edits, load_functions
-from sim2live.envs.tasks.analysis import analyse, plain_module
+from sim2live.envs.tasks.analysis import analyse
 from sim2live.envs.tasks.breaking import (
     MAX_PLACE,
     MIN_WRONG,
@@ -14,6 +14,7 @@ from sim2live.envs.tasks.breaking import (
     num_showing,
     repair_order,
 )
+from sim2live.envs.tasks.library import plain_module
 from sim2live.errors import TaskError
 
 ALL = np.ones(4, dtype=bool)
@@ -58,7 +59,7 @@ def test_a_break_is_undone_by_reachable_candidates(name, num_faults):
     assert len(broken.faults) == num_faults
     assert len(broken.wrong_with) == 2**num_faults
     assert (broken.wrong & ~analysis.core).sum() >= MIN_WRONG
-    assert np.array_equal(analysis.wrong(broken.source, name), broken.wrong)
+    assert np.array_equal(analysis.wrong(broken.source), broken.wrong)
     for fault in broken.faults:
         edits = candidate_edits(broken.source, name)
         assert any(

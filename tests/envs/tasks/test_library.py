@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sim2live.envs.tasks import FAMILIES, SPLITS, candidate_edits, family_functions, load_functions
-from sim2live.envs.tasks.analysis import plain_module
 from sim2live.envs.tasks.budget import BudgetedFunction, pack
+from sim2live.envs.tasks.library import plain_module
 from sim2live.errors import ConfigError
 
 SPECS = load_functions()
