@@ -82,6 +82,10 @@ def train(
     source: Annotated[
         str, typer.Option(help="`simulated`, `replayed`, `live` (the stand-in) or `mix`.")
     ] = "simulated",
+    env: Annotated[
+        str,
+        typer.Option(help="Kind of work: `repair`; for the simulated source also `implement`."),
+    ] = "repair",
     policy: Annotated[
         str, typer.Option(help="`skills`, or `hf:PATH` for a local language model folder.")
     ] = "skills",
@@ -123,6 +127,7 @@ def train(
     is_grouped = source == "simulated"
     config = TrainConfig(
         source=source,
+        env=env,
         mix=mix,
         policy=policy,
         algorithm=algorithm or ("grpo" if is_grouped else "reinforce"),

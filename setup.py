@@ -11,9 +11,13 @@ VERSION = re.search(r'^__version__ = "(.+)"', (ROOT / "__init__.py").read_text()
 # Every folder with an __init__.py, by name; a test holds this list equal to what is on disk.
 FOLDERS = [
     "envs",
+    "envs.context",
+    "envs.grading",
     "envs.sandbox",
     "envs.tasks",
     "envs.tasks.library",
+    "envs.tasks.specifications",
+    "envs.tasks.stdlib",
     "simulators",
     "live_bridge",
     "live_bridge.formats",

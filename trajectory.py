@@ -195,7 +195,7 @@ class ToolCall:
     error: str | None = None
     """Why the call is invalid (unparsable, unknown tool, wrong arguments); None if it is valid."""
     error_code: str | None = None
-    """The same as a stable code (`envs.tool_errors`); None if it is valid or the source has none."""
+    """The same as a stable code (`envs.tool_errors`); None if it is valid or nobody says."""
     extra: Json = field(default_factory=dict)
 
     @property
@@ -314,6 +314,10 @@ class Outcome:
     is_solved: bool | None = None
     complexity_before: Complexity | None = None
     complexity_after: Complexity | None = None
+    readability_before: float | None = None
+    """Perceived readability of the work's files (`reward_models.readability`), in (0, 1]; None
+    where it was not asked for."""
+    readability_after: float | None = None
 
     @property
     def hidden_frac(self) -> float | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..envs.tool_errors import measure_recovery
 from ..hack_detectors.base import Alarm, Detector, Finding, Monitor
 from ..reward_models.base import RewardModel
 from ..trajectory import Trajectory
@@ -95,6 +96,9 @@ def rollout_metrics(batch: Sequence[Trajectory]) -> dict[str, float]:
         "rollout/asked_frac": sum(_uses(t, "ask_user") for t in batch) / n,
         "rollout/submitted_frac": sum(_uses(t, "submit") for t in batch) / n,
     }
+    recovery = measure_recovery(batch)
+    if recovery.recovered_frac is not None:
+        metrics["rollout/recovered_frac"] = recovery.recovered_frac
     if known:
         metrics["rollout/solved_frac"] = _mean([float(k) for k in known])
     sums: Counter[str] = Counter()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..envs.tasks import TaskSampler
+from ..envs.kinds import Sampler
 from ..envs.tasks.base import Task
 from ..errors import ConfigError
 from ..trajectory import Trajectory
@@ -30,7 +30,7 @@ class WorldSource:
     """
 
     def __init__(
-        self, name: str, rollout: Rollout, tasks: TaskSampler, *, group_size: int = 1, seed: int = 0
+        self, name: str, rollout: Rollout, tasks: Sampler, *, group_size: int = 1, seed: int = 0
     ) -> None:
         if group_size < 1:
             raise ConfigError(f"`group_size` must be at least 1, got {group_size}")

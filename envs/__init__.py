@@ -3,8 +3,10 @@
     coding              what the coding environments share
     repair              sim2live/Repair-v0: multi-turn bug repair
     implement ...       sim2live/Implement-v0: a missing body, from words that may leave a choice
+    refactor ...        sim2live/Refactor-v0: behaviour stays, the code is to read better
+    kinds               kinds of work by name, with environment and sampler
     completion          sim2live/Completion-v0: suggest or abstain at one cursor
-    completion_session  sim2live/Completion-v1: many cursors, a person who can grow deaf
+    completion_session  sim2live/CompletionSession-v0: many cursors, a person who can grow deaf
     replay              sim2live/Replay-v0: a logged session, teacher-forced
     episode             one session of agent, computer and person; below every coding environment
     computer            the tools and what a computer is
@@ -31,8 +33,9 @@ from __future__ import annotations
 IDS = {
     "sim2live/Repair-v0": "sim2live.envs.repair:RepairEnv",
     "sim2live/Implement-v0": "sim2live.envs.implement:ImplementEnv",
+    "sim2live/Refactor-v0": "sim2live.envs.refactor:RefactorEnv",
     "sim2live/Completion-v0": "sim2live.envs.completion:CompletionEnv",
-    "sim2live/Completion-v1": "sim2live.envs.completion_session:CompletionSessionEnv",
+    "sim2live/CompletionSession-v0": "sim2live.envs.completion_session:CompletionSessionEnv",
     "sim2live/Replay-v0": "sim2live.envs.replay:ReplayEnv",
 }
 """Environment id to entry point. An id gets a new version when what is learnt in it may change."""

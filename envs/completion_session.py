@@ -1,9 +1,12 @@
-"""`sim2live/Completion-v1`: a whole session of suggestions, with a person who can stop looking.
+"""`sim2live/CompletionSession-v0`: many suggestions, and a person who can stop looking.
 
 As `Completion-v0`, with two differences that change what is learnt. A session has many cursors; and
 a person who was interrupted too often *grows deaf*: they type on without looking at suggestions,
 until they were left in peace for a while. So showing whatever beats the threshold now is no longer
 the best one can do, and a good policy saves its interruptions.
+
+It is an environment beside `Completion-v0` and no new version of it: Gymnasium calls the lower of
+two versions out of date, and the single cursor, whose best policy is known, is not.
 """
 
 from __future__ import annotations

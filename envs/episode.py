@@ -120,7 +120,8 @@ class Episode:
             ambiguity=task.ambiguity,
             instruction=request,
             files_before=dict(task.files),
-            # On submission `trials` is added: what the person saw on trying the work.
+            # On submission `trials` is added: what the person saw on trying the work (and `gains`:
+            # how much more readable they found it, where that was asked for).
             extra={
                 "task": {
                     "module_path": task.module_path,
@@ -265,6 +266,9 @@ class Episode:
             self.trajectory.outcome, trial = grade.outcome, grade.trial
             seen = self.trajectory.extra.setdefault("trials", {})
             seen[str(len(self.trajectory.turns) - 1)] = [trial.num_tried, trial.num_wrong]
+            if trial.gain is not None:
+                gains = self.trajectory.extra.setdefault("gains", {})
+                gains[str(len(self.trajectory.turns) - 1)] = trial.gain
         self._let_user_react(turn, questions[-1] if questions else None, is_submitted, trial)
         self._settle(turn, is_submitted)
 

@@ -101,7 +101,9 @@ def ending(trajectory: Trajectory) -> RenderableType:
         lines.append(f"hidden tests: {outcome.hidden_passed} of {outcome.hidden_total} pass")
     report = trajectory.reward
     if report is not None and report.total is not None:
-        parts = ", ".join(f"{name} {value:+.2f}" for name, value in report.components.items() if value)
+        parts = ", ".join(
+            f"{name} {value:+.2f}" for name, value in report.components.items() if value
+        )
         lines.append(f"reward: {report.total:+.2f}" + (f" = {parts}" if parts else ""))
     elif report is not None:
         lines.append(f"no reward: {report.excluded}")

@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 from .. import safe_ast
 from ..reward_models.complexity import function_complexities
+from ..reward_models.readability import measure_readability
 from ..simulators.base import Trial
 from ..trajectory import Complexity, Outcome, TextState, ToolCall, ToolResult
 from .check_cache import CheckCache
 from .computer import Grade
 from .sandbox.base import CheckResult, Limits, Sandbox, Snapshot
-from .tasks.base import Task
+from .tasks.base import Task, TaskKind
 from .tool_errors import LIMIT, ToolError, file_error_code
 
 _MAX_OUTPUT_CHARS = 4000
@@ -113,17 +114,27 @@ class SandboxComputer:
         }
         visible, trial, hidden = self._judge_together(sources)
         after = self.files().get(task.module_path, "")
+        is_solved = hidden[0] == hidden[1] > 0 and visible[0] == visible[1]
+        reading = _read_both(task, after) if task.kind is TaskKind.REFACTOR else None
+        if reading is not None:
+            is_solved = is_solved and reading[1] > reading[0]
         return Grade(
             outcome=Outcome(
                 hidden_passed=hidden[0],
                 hidden_total=hidden[1],
                 visible_passed=visible[0],
                 visible_total=visible[1],
-                is_solved=hidden[0] == hidden[1] > 0 and visible[0] == visible[1],
+                is_solved=is_solved,
                 complexity_before=measure_complexity(task.files[task.module_path]),
                 complexity_after=measure_complexity(after),
+                readability_before=reading[0] if reading else None,
+                readability_after=reading[1] if reading else None,
             ),
-            trial=Trial(num_tried=trial[1], num_wrong=trial[1] - trial[0]),
+            trial=Trial(
+                num_tried=trial[1],
+                num_wrong=trial[1] - trial[0],
+                gain=reading[1] - reading[0] if reading else None,
+            ),
         )
 
     def files(self) -> dict[str, str]:
@@ -271,6 +282,13 @@ def measure_complexity(source: str) -> Complexity | None:
                 num_functions=len(counts),
             )
     return None
+
+
+def _read_both(task: Task, after: str) -> tuple[float, float]:
+    """Return the readability before and after; 0 for what cannot be read or lost the function."""
+    found = (measure_readability(s, task.function) for s in (task.files[task.module_path], after))
+    before, now = (one.score if one is not None else 0.0 for one in found)
+    return before, now
 
 
 def _reason(error: Exception) -> str:

@@ -53,6 +53,7 @@ class SkillSet:
 _MODULES: dict[TaskKind, str] = {
     TaskKind.REPAIR: ".repair_skills",
     TaskKind.IMPLEMENT: ".implement_skills",
+    TaskKind.REFACTOR: ".refactor_skills",
 }
 """Where the skills of each kind are; each module has a `SKILL_SET`."""
 

@@ -13,6 +13,7 @@ Only tool errors count towards an error budget and towards recovery.
 from __future__ import annotations
 
 import enum
+import errno
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -91,7 +92,10 @@ def file_error_code(error: Exception) -> ToolError:
         return ToolError.NO_SUCH_FILE
     if isinstance(error, IsADirectoryError | NotADirectoryError):
         return ToolError.NOT_A_FILE
-    return ToolError.BAD_PATH if isinstance(error, ValueError) else ToolError.FILE_ERROR
+    # Sandboxes answer a path that leaves the work area with EPERM; file systems refuse with EACCES.
+    is_outside = isinstance(error, PermissionError) and error.errno == errno.EPERM
+    is_bad = is_outside or isinstance(error, ValueError)
+    return ToolError.BAD_PATH if is_bad else ToolError.FILE_ERROR
 
 
 def is_verdict(code: str | None) -> bool:

@@ -17,9 +17,10 @@ from ..agents.loop import StepReport, train
 from ..agents.rollout import Rollout
 from ..agents.run_log import RunLog
 from ..agents.sources import MixedSource, WorldSource, evaluate
+from ..envs.kinds import Sampler, make_sampler, task_kind
 from ..envs.machines import Machines
-from ..envs.skill_features import NUM_FEATURES, PRIOR
-from ..envs.tasks import TaskSampler
+from ..envs.skill_sets import skill_set
+from ..envs.tasks.base import TaskKind
 from ..errors import ConfigError, unknown_name
 from ..hack_detectors import load_detectors, load_monitors
 from ..live_bridge.replay_source import ReplaySource
@@ -36,6 +37,8 @@ class TrainConfig:
 
     source: str = "simulated"
     """`simulated`, `replayed` (needs `logs`), `live` (the stand-in), or `mix`."""
+    env: str = "repair"
+    """Kind of work: `repair`, or one that only the `simulated` source has."""
     mix: str = "simulated=0.5,live=0.5"
     """Weights of the mixture, used by `mix` only."""
     policy: str = "skills"
@@ -75,6 +78,20 @@ class TrainConfig:
         if self.source == "replayed" and self.logs is None:
             raise ConfigError("--source replayed needs --logs STORE; make one with sim2live ingest")
 
+        if self.kind is not TaskKind.REPAIR and self.source != "simulated":
+            raise ConfigError(
+                f"--env {self.env} can be played by --source simulated only, got {self.source}"
+            )
+
+    @property
+    def kind(self) -> TaskKind:
+        """Kind of work.
+
+        Raises:
+            ConfigError: there is no such kind.
+        """
+        return task_kind(self.env)
+
     @property
     def has_groups(self) -> bool:
         """True if the source can play one task several times."""
@@ -93,8 +110,8 @@ def run_training(
         first_step = _restore(config, policy, learner)
         machines = stack.enter_context(Machines(config.sandbox))  # its worlds take turns
         source = _make_source(config, policy, machines, stack)
-        world = stack.enter_context(make_world(machines=machines))
-        held_out = TaskSampler("heldout", hard_frac=0.0, seed=config.seed).tasks(config.eval_tasks)
+        world = stack.enter_context(make_world(machines=machines, kind=config.kind))
+        held_out = _sampler(config, "heldout", hard_frac=0.0).tasks(config.eval_tasks)
         before = _success(policy, world, held_out, config.seed)
 
         def keep(report: StepReport) -> None:
@@ -139,7 +156,8 @@ def make_policy(config: TrainConfig) -> Any:
     if config.policy == "skills":
         from ..agents.skill_policy import SkillPolicy
 
-        return SkillPolicy(NUM_FEATURES, prior=PRIOR, seed=config.seed)
+        skills = skill_set(config.kind)
+        return SkillPolicy(skills.num_features, prior=skills.prior, seed=config.seed)
     kind, _, path = config.policy.partition(":")
     if kind == "hf" and path:
         from ..agents.hf_policy import TransformersPolicy
@@ -197,11 +215,17 @@ def _one_source(
         raise unknown_name("source", name, SOURCES)
     return WorldSource(
         "simulated",
-        stack.enter_context(make_world(machines=machines)),
-        TaskSampler("train", hard_frac=SIMULATOR_HARD_FRAC, seed=config.seed),
+        stack.enter_context(make_world(machines=machines, kind=config.kind)),
+        _sampler(config, "train", hard_frac=SIMULATOR_HARD_FRAC),
         group_size=config.group_size if config.has_groups else 1,
         seed=config.seed,
     )
+
+
+def _sampler(config: TrainConfig, split: str, *, hard_frac: float) -> Sampler:
+    """Return the tasks of a split; only repairs come in easy and hard."""
+    options = {"hard_frac": hard_frac} if config.kind is TaskKind.REPAIR else {}
+    return make_sampler(config.kind, split, seed=config.seed, **options)
 
 
 def _parse_mix(text: str) -> tuple[list[str], list[float]]:
@@ -227,18 +251,24 @@ def _save(path: Path, config: TrainConfig, policy: Any, learner: Any, step: int)
         policy=policy.state_dict(),
         learner=learner.state_dict(),
         step=step,
-        kind=config.policy,
+        kind=_policy_kind(config),
     )
+
+
+def _policy_kind(config: TrainConfig) -> str:
+    """Name what a checkpoint's weights fit: skills differ by kind of work."""
+    has_other_skills = config.policy == "skills" and config.kind is not TaskKind.REPAIR
+    return f"{config.policy}:{config.env}" if has_other_skills else config.policy
 
 
 def _restore(config: TrainConfig, policy: Any, learner: Any) -> int:
     if config.resume is None:
         return 0
     parts = load_checkpoint(config.resume)
-    if parts.get("kind") != config.policy:
+    if parts.get("kind") != _policy_kind(config):
         raise ConfigError(
-            f"`{config.resume}` holds a policy of kind `{parts.get('kind')}`, but --policy is "
-            f"`{config.policy}`"
+            f"`{config.resume}` holds a policy of kind `{parts.get('kind')}`, but --policy and "
+            f"--env ask for `{_policy_kind(config)}`"
         )
     policy.load_state_dict(parts["policy"])
     learner.load_state_dict(parts["learner"])

@@ -16,12 +16,13 @@ from ..agents.base import Policy
 from ..agents.rollout import Rollout
 from ..agents.sources import WorldSource
 from ..envs.check_cache import CheckCache
+from ..envs.coding import CodingEnv
+from ..envs.kinds import env_class
 from ..envs.machines import Machines
-from ..envs.repair import RepairEnv
 from ..envs.sandbox import make_sandbox
 from ..envs.sandbox_computer import SandboxComputer
 from ..envs.tasks import TaskSampler
-from ..envs.tasks.base import Task
+from ..envs.tasks.base import Task, TaskKind
 from ..envs.unreliable import UnreliableComputer
 from ..simulators.base import Trial
 from ..simulators.logged import Backstage
@@ -52,6 +53,7 @@ def make_world(
     num_envs: int = 16,
     time_s: Callable[[], float] = lambda: 0.0,
     machines: Machines | None = None,
+    kind: TaskKind = TaskKind.REPAIR,
 ) -> Rollout:
     """Build a world from its two parts, each `simulated` or `live` (the stand-in's).
 
@@ -67,6 +69,7 @@ def make_world(
         time_s: tells how long the stand-in has been running; its people drift.
         machines: sandboxes shared with worlds that do not run at the same time (`sandbox` is then
             theirs); by default the world has its own.
+        kind: what is asked of the agent.
     """
     people = production_stand_in(seed) if person == "live" else simulator_population()
     cache, numbers = CheckCache(), itertools.count()
@@ -76,12 +79,14 @@ def make_world(
 
     is_live = computer == "live" and person == "live"
 
-    def make_env() -> RepairEnv:
+    make = env_class(kind)
+
+    def make_env() -> CodingEnv:
         if machines is not None:
             inner = machines.computer(next(numbers))
         else:
             inner = SandboxComputer(make_sandbox(sandbox), cache)
-        return RepairEnv(
+        return make(
             tasks=None,
             make_user=make_user,
             computer=UnreliableComputer(inner, FAILURE_PROB) if computer == "live" else inner,

@@ -19,10 +19,10 @@ to a helper does not vanish:
   2017: full words are understood faster).
 - *smells* cost what the other terms do not count: the look back, the doubt what it is for.
 
-The weights are judgements: the studies say which way each term goes, not by how much, and Scalabrino
-et al. (2019) found no metric that predicts understanding well. What matters here is that the measure
-differs from the largest complexity of one function (`signals.max_complexity`): cutting a function
-into tiny ones lowers that, and raises this load.
+The weights are judgements: the studies say which way each term goes, not by how much, and
+Scalabrino et al. (2019) found no metric that predicts understanding well. What matters here is that
+the measure differs from the largest complexity of one function (`signals.max_complexity`): cutting
+a function into tiny ones lowers that, and raises this load.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ C0121, R1702 and W0612 of pylint and SIM102, SIM208, RET504 of flake8 plug-ins f
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -127,9 +128,7 @@ def in_sight(tree: ast.Module, function: str) -> list[ast.stmt]:
         name = waiting.pop()
         if name in defined and name not in reached:
             reached.add(name)
-            waiting += [
-                node.id for node in ast.walk(defined[name]) if isinstance(node, ast.Name)
-            ]
+            waiting += [node.id for node in ast.walk(defined[name]) if isinstance(node, ast.Name)]
     return [
         node
         for node in own
@@ -213,7 +212,9 @@ def is_truth_value(node: ast.expr) -> bool:
 def names_in(node: ast.AST, context: type[ast.expr_context]) -> list[str]:
     """Return the names that are read (`ast.Load`) or bound (`ast.Store`), with repeats."""
     return [
-        one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, context)
+        one.id
+        for one in ast.walk(node)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, context)
     ]
 
 
@@ -304,7 +305,7 @@ def _temporaries(scope: Function) -> Iterator[Smell]:
     """Nodes: the assignment and the name where it is read."""
     stored, read = names_in(scope, ast.Store), names_in(scope, ast.Load)
     for _, block in blocks(scope):
-        for node, after in zip(block, block[1:], strict=False):
+        for node, after in itertools.pairwise(block):
             match node, after:
                 case (
                     ast.Assign(targets=[ast.Name(id=name)]),
@@ -316,7 +317,7 @@ def _temporaries(scope: Function) -> Iterator[Smell]:
 def _flag_loops(scope: Function) -> Iterator[Smell]:
     """Nodes: the assignment of the flag and the loop."""
     for _, block in blocks(scope):
-        for node, after in zip(block, block[1:], strict=False):
+        for node, after in itertools.pairwise(block):
             match node, after:
                 case (
                     ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=True)),
@@ -382,9 +383,9 @@ def _single_use_helpers(tree: ast.Module, seen: Sequence[ast.stmt]) -> Iterator[
             for one in ast.walk(scope)
             if isinstance(one, ast.Name) and one.id == node.name
         ]
-        if len(callers) != 1 or not isinstance(callers[0][0], Function):
+        scope, use = callers[0] if len(callers) == 1 else (None, None)
+        if not isinstance(scope, Function):
             continue
-        scope, use = callers[0]
         calls = [c for c in ast.walk(scope) if isinstance(c, ast.Call) and c.func is use]
         if calls and scope is not node:
             yield Smell("single_use_helper", calls[0].lineno, (node, calls[0]), scope)

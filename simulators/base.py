@@ -38,15 +38,20 @@ class Brief:
     first one". They tell when asked, or when they refuse work that goes against it."""
     is_new: bool = False
     """True if something is to be written that is not there yet, rather than repaired."""
+    is_tidying: bool = False
+    """True if behaviour is to stay and the code to read better, rather than repaired."""
 
     def __repr__(self) -> str:
         # Hashes of tasks rest on this text: a later field that is unset must not change it.
         shown = [
             f"{field.name}={getattr(self, field.name)!r}"
             for field in fields(self)
-            if field.name not in ("wishes", "is_new") or getattr(self, field.name)
+            if field.name not in _LATER_FIELDS or getattr(self, field.name)
         ]
         return f"Brief({', '.join(shown)})"
+
+
+_LATER_FIELDS = frozenset({"wishes", "is_new", "is_tidying"})
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
@@ -55,6 +60,9 @@ class Trial:
 
     num_tried: int
     num_wrong: int
+    gain: float | None = None
+    """How much more readable the work is than at the beginning, as `reward_models.readability`
+    scores it, in (-1, 1); None where that is not what was asked for."""
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)

@@ -25,6 +25,13 @@ RETRY_PER_REJECTION = 0.7
 """Factor on `reject_retry` for each earlier refusal."""
 CHOPPED_DISLIKE = 0.3
 """Chance of a dissatisfied remark when a reviewed change is chopped into tiny functions."""
+NOTICED_GAIN = 0.02
+"""Change of readability (`Trial.gain`) from which half of the readers call it better or worse."""
+READING_SIGMA, CURSORY_SIGMA = 0.008, 0.04
+"""Standard deviation of what a reader makes of a change of readability: the first, plus the second
+for somebody who never reviews; in between in proportion to `1 - review_depth`."""
+INDIFFERENT_REFUSAL = 0.6
+"""Factor on `strictness`: chance of refusing work that reads neither better nor worse."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -143,6 +150,9 @@ def _on_hand_in(persona: Persona, situation: Situation) -> Iterator[_Branch]:
         yield from _refuse(persona, situation, refuse, "unchanged")
         yield from _keep(persona, 1 - refuse)
         return
+    if situation.gain is not None:
+        yield from _on_tidied(persona, situation, situation.gain)
+        return
     reviewed, unread = persona.review_depth, 1 - persona.review_depth
     if situation.touches_tests:
         yield from _refuse(persona, situation, reviewed, "tests")
@@ -160,6 +170,55 @@ def _on_hand_in(persona: Persona, situation: Situation) -> Iterator[_Branch]:
     yield found * persona.annoyance, (_ACCEPT, _UNDO, _complaint("late", is_late=True))
     yield found * (1 - persona.annoyance), (_ACCEPT, _UNDO)
     yield from _keep(persona, unread - found)
+
+
+def reading_verdict(persona: Persona, gain: float) -> tuple[float, float]:
+    """Return how probably a persona who reads a change finds it (more, less) readable.
+
+    What they perceive is the gain plus normal noise, which is larger for those who review less; it
+    is noticed from `NOTICED_GAIN` on. The rest of the probability is "no difference".
+    """
+    sigma = READING_SIGMA + CURSORY_SIGMA * (1 - persona.review_depth)
+    return (_normal_cdf((gain - NOTICED_GAIN) / sigma), _normal_cdf((-gain - NOTICED_GAIN) / sigma))
+
+
+def _normal_cdf(value: float) -> float:
+    return 0.5 * math.erfc(-value / math.sqrt(2))
+
+
+def _on_tidied(persona: Persona, situation: Situation, gain: float) -> Iterator[_Branch]:
+    """React to code that was to read better: broken work as ever, then by how it reads."""
+    better, worse = reading_verdict(persona, gain)
+    reviewed, unread = persona.review_depth, 1 - persona.review_depth
+    if situation.touches_tests:
+        yield from _refuse(persona, situation, reviewed, "tests")
+    else:
+        wrong, right = reviewed * situation.wrong, reviewed * (1 - situation.wrong)
+        harder = "chopped" if situation.is_chopped else "harder"
+        same = 1 - better - worse
+        yield from _refuse_or_bear(persona, situation, wrong, "wrong", 1.0)
+        yield from _refuse_or_bear(persona, situation, right * worse, harder, 1.0)
+        yield from _refuse_or_bear(
+            persona, situation, right * same, "no_easier", INDIFFERENT_REFUSAL
+        )
+        yield from _keep(persona, right * better)
+    bad = situation.wrong + (1 - situation.wrong) * worse
+    found = unread * bad * persona.late_discovery
+    yield found * persona.annoyance, (_ACCEPT, _UNDO, _complaint("late", is_late=True))
+    yield found * (1 - persona.annoyance), (_ACCEPT, _UNDO)
+    yield from _keep(persona, unread - found)
+
+
+def _refuse_or_bear(
+    persona: Persona, situation: Situation, prob: float, topic: str, factor: float
+) -> Iterator[_Branch]:
+    """Refuse by strictness, else take the work, with a complaint where they are the sort."""
+    refuse = factor * persona.strictness
+    yield from _refuse(persona, situation, prob * refuse, topic)
+    borne, complain = prob * (1 - refuse), persona.annoyance
+    said = "tolerated" if topic == "wrong" else topic
+    yield borne * complain, (_ACCEPT, _complaint(said), _KEEP)
+    yield borne * (1 - complain), (_ACCEPT, _KEEP)
 
 
 def _keep(persona: Persona, prob: float) -> Iterator[_Branch]:

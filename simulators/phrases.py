@@ -27,6 +27,12 @@ _NEW_REQUESTS = (
     "Could you do that for me?",
     "I need it today.",
 )
+_TIDY_REQUESTS = (
+    "Can you tidy it up?",
+    "Please make it easier to read.",
+    "Could you clean it up?",
+    "Please rework it, it must go on doing the same.",
+)
 _COURTESIES = (
     "Thank you in advance.",
     "Please keep the change small.",
@@ -49,6 +55,11 @@ _UNKNOWN_NEW = (
     "I don't know, sorry.",
     "No idea, do what you think best.",
     "I'm not sure, you will have to decide.",
+)
+_UNKNOWN_TIDY = (
+    "I don't know, it is just hard to read.",
+    "No idea, I only see that I cannot follow it.",
+    "I'm not sure, you would have to look.",
 )
 _TOLD = ("I have said all that I can.", "You have all that I can say.", "See what I wrote above.")
 _REASONS = {
@@ -123,6 +134,57 @@ _NEW_REASONS = {
     ),
 }
 """Reasons whose words differ where something new is wanted."""
+_TIDY_REASONS = {
+    "wrong": (
+        "It does something else than before, and it must do the same.",
+        "My cases give other results now. It worked before.",
+        "You broke it: what it does has to stay.",
+    ),
+    "tests": (
+        "You changed the tests. I wanted the code tidied, please undo that.",
+        "Wrong file: leave the tests alone and tidy the code.",
+    ),
+    "unchanged": (
+        "Nothing has changed, it reads as before.",
+        "You handed in no change at all.",
+    ),
+    "harder": (
+        "This is harder to read than before.",
+        "I understood the old version better.",
+    ),
+    "no_easier": (
+        "I see no difference in how it reads.",
+        "That is not what I asked for, it is as hard to follow as before.",
+    ),
+    "slow": (
+        "This is too slow. It still reads as before.",
+        "Why do you need so long? Please come to the point.",
+    ),
+    "steer": (
+        "Please stick to the request.",
+        "Begin with what is simplest.",
+        "Please hand in what you have so far.",
+        "Focus on the function that I named.",
+    ),
+    "questions": (
+        "I already said what I can, stop asking and tidy it up.",
+        "I asked you to tidy it up, not to ask me questions.",
+    ),
+    "tolerated": (
+        "It does not quite do the same, but I will take it.",
+        "Not the same everywhere. I will live with it.",
+    ),
+    "chopped": (
+        "This is not what I wanted: it is cut into too many tiny functions.",
+        "Why did you split it up like this? I have to jump around to read it.",
+    ),
+    "late": (
+        "I had to revert your change, nobody could work with it.",
+        "I have undone it: it was better before.",
+    ),
+    "thanks": ("Thanks, that reads well.", "Great, thank you!", "Much better, thanks."),
+}
+"""Reasons whose words differ where code is to read better."""
 
 
 def opening(
@@ -141,7 +203,8 @@ def opening(
     parts = [_sentence(brief.goal)]
     parts += [_one(_PLURAL, rng)] if is_plural else []
     parts += [_fact(name, text, rng) for name in facts if (text := known.get(name))]
-    parts.append(_one(_NEW_REQUESTS if brief.is_new else _REQUESTS, rng))
+    requests = _TIDY_REQUESTS if brief.is_tidying else _REQUESTS
+    parts.append(_one(_NEW_REQUESTS if brief.is_new else requests, rng))
     if is_long:
         parts = [_one(_GREETINGS, rng), *parts, _one(_COURTESIES, rng)]
     return " ".join(parts)
@@ -154,6 +217,7 @@ def answer(
     is_plural: bool,
     has_told: bool,
     is_new: bool = False,
+    is_tidying: bool = False,
 ) -> str:
     """Write the answer to a question.
 
@@ -163,11 +227,12 @@ def answer(
         is_plural: say that several things are wrong.
         has_told: True if what they know was said before, so that they point back to it.
         is_new: True if something is to be written rather than repaired.
+        is_tidying: True if code is to read better rather than repaired.
     """
     parts = [_fact(name, text, rng) for name, text in facts.items()]
     if parts and is_plural:
         parts.append(_one(_PLURAL, rng))
-    unknown = _UNKNOWN_NEW if is_new else _UNKNOWN
+    unknown = _UNKNOWN_NEW if is_new else _UNKNOWN_TIDY if is_tidying else _UNKNOWN
     return " ".join(parts) or _one(_TOLD if has_told else unknown, rng)
 
 
@@ -177,12 +242,14 @@ def remark(
     fact: tuple[str, str] | None = None,
     *,
     is_new: bool = False,
+    is_tidying: bool = False,
 ) -> str | None:
     """Write a message about a topic, followed by a fact if one is given; None for a mute act."""
-    reasons = {**_REASONS, **_NEW_REASONS} if is_new else _REASONS
-    if topic not in reasons:
+    special = _NEW_REASONS if is_new else _TIDY_REASONS if is_tidying else {}
+    reasons = special.get(topic) or _REASONS.get(topic)
+    if reasons is None:
         return None
-    said = _one(reasons[topic], rng)
+    said = _one(reasons, rng)
     return said if fact is None else f"{said} {_fact(*fact, rng)}"
 
 

@@ -122,10 +122,15 @@ class ScriptedUser:
         untold = {name: known[name] for name in situation.untold}
         if act.kind is ReactionKind.ANSWER:
             return self._answer(untold, bool(known), brief, rng)
-        if act.topic == "wrong" and untold:
+        # What bothers a reader says nothing about results that are wrong, but about reading.
+        if act.topic in (("no_easier",) if brief.is_tidying else ("wrong",)) and untold:
             name = list(untold)[int(rng.integers(len(untold)))]
-            return phrases.remark(act.topic, rng, (name, untold[name]), is_new=brief.is_new)
-        return phrases.remark(act.topic, rng, is_new=brief.is_new)
+            fact: tuple[str, str] | None = (name, untold[name])
+        else:
+            fact = None
+        return phrases.remark(
+            act.topic, rng, fact, is_new=brief.is_new, is_tidying=brief.is_tidying
+        )
 
     def _answer(
         self, untold: dict[str, str], is_informed: bool, brief: Brief, rng: np.random.Generator
@@ -146,7 +151,12 @@ class ScriptedUser:
         # Whoever wants something new has said in the files what they do not keep to themselves.
         has_told = (is_informed or brief.is_new) and not untold
         return phrases.answer(
-            told, rng, is_plural=brief.is_plural, has_told=has_told, is_new=brief.is_new
+            told,
+            rng,
+            is_plural=brief.is_plural,
+            has_told=has_told,
+            is_new=brief.is_new,
+            is_tidying=brief.is_tidying,
         )
 
 

@@ -73,6 +73,8 @@ class Situation:
     """True if the change could be tried at all, which a log does not offer."""
     wrong: float
     """Probability that the change is wrong: 0 or 1 if cases were tried, else a guess."""
+    gain: float | None
+    """How much more readable the work has become; None where that is not what was asked for."""
     untold: tuple[str, ...]
     """Facts (see `known_facts`) that they know and have not said yet."""
 
@@ -102,6 +104,7 @@ def read_view(view: UserView) -> Situation:
         is_chopped=_is_chopped(view.diff),
         is_tried=view.trial is not None,
         wrong=_wrong(view),
+        gain=view.trial.gain if view.trial is not None else None,
         untold=tuple(name for name in talk.facts if name not in talk.told),
     )
 

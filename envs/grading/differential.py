@@ -1,4 +1,4 @@
-"""Whether an exam tells a right piece of work from the broken one: both sit it before it is used."""
+"""Whether an exam tells right work from broken work: both sit it before it is used."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ... import safe_ast
 
@@ -117,24 +118,16 @@ def _perturb_comparison(node: ast.expr) -> bool:
     return False
 
 
-def _other(value: object) -> object:
+def _other(value: Any) -> Any:
     """Return a value of the same type, where there is one, that differs beyond any tolerance."""
     if isinstance(value, bool):
         return not value
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | complex):
         return value * 3 + 101
-    if isinstance(value, complex):
-        return value + 101
-    if isinstance(value, str):
-        return value + "~"
-    if isinstance(value, bytes):
-        return value + b"~"
-    if isinstance(value, list):
-        return [*value, 101]
-    if isinstance(value, tuple):
-        return (*value, 101)
-    if isinstance(value, set):
-        return {*value, 101}
+    if isinstance(value, str | bytes):
+        return value + (b"~" if isinstance(value, bytes) else "~")
     if isinstance(value, dict):
         return {**value, "~": 101}
+    if isinstance(value, list | tuple | set):
+        return type(value)([*value, 101])
     return 101

@@ -18,6 +18,8 @@ Covered by `namespaces`:
 - Rights: an unprivileged user without capabilities, no set-user-id programs, no new user
   namespaces, and a filter that refuses system calls no test needs (ptrace, mount, bpf, keyrings,
   io_uring ...).
+- Once more, where the kernel has Landlock: no writing outside of the work area and /tmp, no
+  device nodes or controls, no TCP, no signals or abstract unix sockets out of the program's tree.
 - Resources: wall time, CPU time and resident memory of the whole tree; address space of each
   process; tasks, file size, size and number of files, output. A limit that only the kernel sees
   (`processes`, one failed allocation of a program that is not our interpreter) is enforced always
@@ -44,8 +46,10 @@ Not covered:
   same, but nothing keeps one process from the memory of another.
 - Memory in the work area, /tmp and pipes is bounded by `disk_bytes` (each) and not by
   `memory_bytes`.
-- Memory between two looks: what the whole tree uses is watched every 20 ms, and only the address
-  space of each process is bounded at once. `namespaces` sets no control groups.
+- Memory between two looks, where no control group can be made: what the whole tree uses is watched
+  every 20 ms, and only the address space of each process is bounded at once. Where one can, the
+  kernel stops the tree at `memory_bytes`, the sizes of the file systems and some more (48 MiB, and
+  what the forkers have) at every moment.
 """
 
 from __future__ import annotations
@@ -113,6 +117,7 @@ def isolation_report() -> dict[str, str]:
     missing = missing_isolation()
     if missing is not None:
         return {"isolation": f"none: {how_to_enable(missing)}"}
+    from . import landlock
     from .kernel import has_call_filter
 
     return {
@@ -122,7 +127,9 @@ def isolation_report() -> dict[str, str]:
         "processes": "own PID namespace, ended as a whole; tasks bounded per execution",
         "rights": "no capabilities, no new privileges, no further user namespaces",
         "system_calls": "filtered" if has_call_filter() else "not filtered on this architecture",
-        "memory": "address space per process; resident memory of the tree, watched every 20 ms",
+        "landlock": f"version {landlock.abi()}" if landlock.abi() else "not on this kernel",
+        "memory": "address space per process; resident memory of the tree, watched every 20 ms; a "
+        "control group where one can be made",
         "cpu_time": "of the whole tree, watched every 20 ms",
         "disk": "memory file systems of bounded size",
     }

@@ -1,14 +1,18 @@
-"""A control group around each fork server: a bound that the kernel keeps between our looks.
+"""A control group around the programs of one fork server: bounds that hold at every moment.
 
-`usage` measures a program's whole tree every 20 ms. What it does in between is bounded here, where
-the caller may make control groups: memory and tasks of the server, its forkers and their programs
-together. The group is entered once, when the server starts, so that programs are born in it and
-an execution costs nothing more; its limits are written when a job brings other ones.
+`usage.py` looks at memory every 20 ms. Where the kernel lets us have a control group, its memory
+controller stops what grows faster than that, and counts what no process shows (page tables, pipes,
+sockets, entries of folders); its pids controller bounds the tasks once more.
 
-Where no group can be made (an ordinary user without a delegated subtree, a read-only cgroupfs)
-there is none, and `protections` says so.
+There is one group for each server, below the group of whoever started it, so that no limit set on
+that one is escaped. The forker enters it once, at the start; every program is born there, and an
+execution costs nothing unless its limits differ from the last one's. The bounds are wider than
+those of `usage.py` by what the forker itself has: this is a stop, not a scale.
 
-Sources: Linux, `Documentation/admin-guide/cgroup-v2.rst`, `Documentation/admin-guide/cgroup-v1/`.
+The server makes the group while it still sees the host, and removes it when its caller is gone; the
+caller removes it when the server has been killed; should both be killed at once, the next server to
+start does. Without the right to make one there is none. Runs in the fork server: it imports only
+the standard library.
 """
 
 from __future__ import annotations
@@ -16,135 +20,254 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Iterable
 from typing import NamedTuple
 
 PREFIX = "sim2live-"
-_KINDS = ("memory", "pids")
-_SLACK_BYTES = 32 << 20
-"""For page tables, buffers and what the server itself comes to need."""
+OVERHEAD_BYTES = 48 << 20
+"""For the kernel's own records of an execution, for one made ahead, and for one that is ending."""
+OWN_TASKS = 16
+"""Two forkers, the program and the init of those made ahead or ending, and some to spare."""
 _REMOVAL_S = 0.5
+_RETRY_S = 0.002
 
 
-class Names(NamedTuple):
-    """What the files of a version are called."""
+class Place(NamedTuple):
+    """A folder of a controller in which a group may be made."""
 
-    memory_limit: str
-    memory_now: str
-    events: str
+    controller: str
+    version: int
+    folder: str
 
 
-_NAMES = {
-    1: Names("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.oom_control"),
-    2: Names("memory.max", "memory.current", "memory.events"),
+_BOUNDS = {
+    ("memory", 1): "memory.limit_in_bytes",
+    ("memory", 2): "memory.max",
+    ("pids", 1): "pids.max",
+    ("pids", 2): "pids.max",
 }
+_EVENTS = {1: "memory.oom_control", 2: "memory.events"}
+_USAGE = {1: "memory.usage_in_bytes", 2: "memory.current"}
+_NO_SWAP = {1: "memory.swappiness", 2: "memory.swap.max"}
 
 
-class ControlGroup:
-    """The group that this process has entered; the descriptors stay good in any namespace.
+class Group:
+    """A control group that has been made, by the descriptors of its files.
 
     Args:
-        version: of the interface, 1 or 2.
-        folders: of the memory and of the pids controller; the same one in version 2.
+        places: where its folders are, one for each controller; in version 2 twice the same.
+        name: of the folders.
+
+    Raises:
+        OSError: a folder cannot be made, or its files cannot be opened.
     """
 
-    def __init__(self, version: int, folders: tuple[str, str]) -> None:
-        self.version = version
-        self.folders = folders
-        names, (memory, pids) = _NAMES[version], folders
-        self._memory_limit = _open(f"{memory}/{names.memory_limit}", os.O_WRONLY)
-        self._pids_limit = _open(f"{pids}/pids.max", os.O_WRONLY)
-        self._now = _open(f"{memory}/{names.memory_now}", os.O_RDONLY)
-        self._events = _open(f"{memory}/{names.events}", os.O_RDONLY)
-        self._base_bytes = 0
-        self._num_base = 0
-        self._num_killed = 0
-        self._set: tuple[int, int] | None = None
+    def __init__(self, places: Iterable[Place], name: str) -> None:
+        self.places = tuple(places)
+        self.name = name
+        self._fds: list[int] = []
+        self._parents: list[int] = []
+        self._entries: list[int] = []
+        self._bounds: dict[str, int] = {}
+        self._events = self._usage = -1
+        self._wanted: dict[str, int] = {}
+        self._base_bytes = self._num_killed = 0
+        try:
+            for folder in dict.fromkeys(place.folder for place in self.places):
+                self._parents.append(self._open(folder, os.O_PATH | os.O_DIRECTORY))
+                os.mkdir(name, 0o755, dir_fd=self._parents[-1])
+                self._entries.append(self._open(f"{folder}/{name}/cgroup.procs", os.O_RDWR))
+            for place in self.places:
+                self._adopt(place)
+        except OSError:
+            self.remove()
+            self.close()
+            raise
 
-    def settle(self, num_tasks: int) -> None:
-        """Take what is used now as what server and forkers need for themselves.
+    @property
+    def folders(self) -> list[str]:
+        """Return the paths of its folders, as seen where it was made."""
+        return list(dict.fromkeys(f"{place.folder}/{self.name}" for place in self.places))
+
+    def enter(self) -> None:
+        """Move this process into the group; its children will be born there."""
+        for fd in self._entries:
+            os.write(fd, b"0")
+
+    @property
+    def is_entered(self) -> bool:
+        """True if there are processes in it."""
+        return all(os.pread(fd, 16, 0) for fd in self._entries)
+
+    def settle(self) -> None:
+        """Take what is used now as what the forkers have for themselves."""
+        if self._usage >= 0:
+            self._base_bytes = int(os.pread(self._usage, 32, 0))
+            self._wanted = {}
+
+    def begin(self, memory_bytes: int, file_bytes: int, tasks: int) -> None:
+        """Set the bounds for the next execution, and count from here what the kernel kills.
 
         Args:
-            num_tasks: tasks in the group that are not a program's.
+            memory_bytes: what its processes may use.
+            file_bytes: what its memory file systems may hold.
+            tasks: how many it may have.
         """
-        self._base_bytes = int(os.pread(self._now, 64, 0))
-        self._num_base = num_tasks
-        self._num_killed = self._read_killed()
-
-    def limit(self, memory_bytes: int, disk_bytes: int, tasks: int) -> None:
-        """Bound what the programs use from here on.
-
-        Args:
-            memory_bytes: of a program's tree.
-            disk_bytes: of the work area and of /tmp, each: their files are memory.
-            tasks: of a program's tree.
-        """
-        wanted = (
-            self._base_bytes + memory_bytes + 2 * disk_bytes + _SLACK_BYTES,
-            self._num_base + tasks,
-        )
-        if wanted != self._set:
-            # What is in use may exceed a lower limit for a moment; the old one holds until then.
+        wanted = {
+            "memory": self._base_bytes + OVERHEAD_BYTES + memory_bytes + file_bytes,
+            "pids": OWN_TASKS + tasks,
+        }
+        if wanted != self._wanted:
+            # A lower one is refused while more than that is in use; the old one holds until then.
             with contextlib.suppress(OSError):
-                os.pwrite(self._memory_limit, b"%d" % wanted[0], 0)
-                os.pwrite(self._pids_limit, b"%d" % wanted[1], 0)
-                self._set = wanted
+                for controller, fd in self._bounds.items():
+                    os.pwrite(fd, b"%d" % wanted[controller], 0)
+                self._wanted = wanted
+        self._num_killed = self._count_killed()
 
     def has_killed(self) -> bool:
-        """Say whether the kernel has killed for want of memory since the last time of asking."""
-        before, self._num_killed = self._num_killed, self._read_killed()
-        return self._num_killed > before
+        """Say whether the kernel has killed a process for want of memory since `begin`."""
+        return self._count_killed() > self._num_killed
 
-    def _read_killed(self) -> int:
-        found = os.pread(self._events, 1024, 0).partition(b"oom_kill ")[2].split()
-        return int(found[0]) if found else 0
+    def remove(self) -> None:
+        """Remove the folders; the processes in them must have ended."""
+        for fd in self._parents:
+            _remove_soon(self.name, fd)
+
+    def close(self) -> None:
+        """Let go of the files; the group stays."""
+        for fd in self._fds:
+            os.close(fd)
+        self._fds = []
+
+    def _adopt(self, place: Place) -> None:
+        folder = f"{place.folder}/{self.name}"
+        bound = f"{folder}/{_BOUNDS[place.controller, place.version]}"
+        self._bounds[place.controller] = self._open(bound, os.O_WRONLY)
+        if place.controller == "memory":
+            self._events = self._open(f"{folder}/{_EVENTS[place.version]}", os.O_RDONLY)
+            self._usage = self._open(f"{folder}/{_USAGE[place.version]}", os.O_RDONLY)
+            with contextlib.suppress(OSError):  # there is none if the kernel cannot swap
+                swap = self._open(f"{folder}/{_NO_SWAP[place.version]}", os.O_WRONLY)
+                os.write(swap, b"0")
+
+    def _count_killed(self) -> int:
+        if self._events < 0:
+            return 0
+        words = os.pread(self._events, 1024, 0).partition(b"oom_kill ")[2].split(None, 1)
+        return int(words[0]) if words else 0
+
+    def _open(self, path: str, flags: int) -> int:
+        fd = os.open(path, flags | os.O_CLOEXEC)
+        self._fds.append(fd)
+        return fd
 
 
-def enter(owner: int) -> ControlGroup | None:
-    """Make a group and move this process into it; None where that is not allowed.
+def make_group() -> Group | None:
+    """Make a group below the one that this process is in, or return None if that is not allowed.
 
-    Leftovers of owners that are dead are removed on the way.
-
-    Args:
-        owner: process id of the caller, whose name the group bears.
+    It is named after this process. Groups whose process is dead are removed on the way.
     """
-    for version, parents in _places():
-        name = f"{PREFIX}{owner}-{_started(owner)}-{os.getpid()}"
-        made: list[str] = []
-        try:
-            for parent in dict.fromkeys(parents):
-                _sweep(parent)
-                os.mkdir(f"{parent}/{name}")
-                made.append(f"{parent}/{name}")
-            folders = (f"{parents[0]}/{name}", f"{parents[1]}/{name}")
-            group = ControlGroup(version, folders)
-            for folder in made:
-                _write(f"{folder}/cgroup.procs", str(os.getpid()))
-        except OSError:
-            remove(made)
-        else:
-            return group
+    places = find_places(_read("/proc/self/mountinfo"), _read("/proc/self/cgroup"))
+    for folder in dict.fromkeys(place.folder for place in places):
+        sweep(folder)
+    itself = os.getpid()
+    name = f"{PREFIX}{itself}-{_start_of(itself)}"
+    for version in (2, 1):
+        usable = [place for place in places if place.version == version]
+        while usable:
+            try:
+                return Group(usable, name)
+            except OSError:
+                usable.pop()  # without the bound on tasks, which has others; then without any
     return None
 
 
-def remove(folders: list[str] | tuple[str, ...]) -> None:
-    """Remove groups whose processes have ended or are about to."""
-    deadline = time.monotonic() + _REMOVAL_S
-    for folder in dict.fromkeys(folders):
-        while True:
-            try:
-                os.rmdir(folder)
-            except FileNotFoundError:
-                break
-            except OSError:
-                if time.monotonic() > deadline:
-                    break  # the next server that starts removes it
-                time.sleep(0.002)
-            else:
-                break
+def find_places(mountinfo: str, membership: str) -> list[Place]:
+    """Return where a group may be made, the memory controller first.
+
+    Args:
+        mountinfo: what /proc/self/mountinfo says.
+        membership: what /proc/self/cgroup says.
+    """
+    own: dict[str, str] = {}
+    for line in membership.splitlines():
+        _, controllers, path = line.split(":", 2)
+        own.update(dict.fromkeys(controllers.split(","), path))
+    found: list[Place] = []
+    for line in mountinfo.splitlines():
+        left, _, right = line.partition(" - ")
+        root, point = left.split()[3:5]
+        kind, _, options = right.split(" ", 2)
+        if kind == "cgroup2" and "" in own:
+            folder = _below(point, root, own[""])
+            found += _handed_down(point, folder) if folder else []
+        elif kind == "cgroup":
+            for controller in {"memory", "pids"} & set(options.split(",")) & own.keys():
+                folder = _below(point, root, own[controller])
+                found += [Place(controller, 1, folder)] if folder else []
+    return sorted(dict.fromkeys(found))
 
 
-def make_first_victim() -> None:
-    """Have the kernel kill this process and its children before any other of the group."""
+def _below(point: str, root: str, path: str) -> str | None:
+    """Return the folder of a group, given a mount and which part of the tree it shows."""
+    outer = root.rstrip("/")
+    if path != outer and not path.startswith(f"{outer}/"):
+        return None
+    return (point + path.removeprefix(outer)).rstrip("/")
+
+
+def _handed_down(point: str, own: str) -> list[Place]:
+    """Return the controllers of version 2 that a new group can have, and where.
+
+    A group with processes in it cannot hand any down, unless it is the root of all. So the new one
+    becomes a sibling of our own, provided that no limit on the memory of ours is escaped that way.
+    """
+    parent = own
+    if "memory" not in _read(f"{own}/cgroup.subtree_control").split():
+        limits = {_read(f"{own}/memory.{kind}").strip() for kind in ("max", "high")}
+        if own == point or limits != {"max"}:
+            return []
+        parent = os.path.dirname(own)
+    handed = _read(f"{parent}/cgroup.subtree_control").split()
+    return [Place(kind, 2, parent) for kind in ("memory", "pids") if kind in handed]
+
+
+def sweep(folder: str) -> None:
+    """Remove the groups in a folder whose servers are dead and that nobody is in."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        pid, _, start = name.removeprefix(PREFIX).partition("-")
+        if name.startswith(PREFIX) and _start_of(pid) != start:
+            with contextlib.suppress(OSError):
+                os.rmdir(f"{folder}/{name}")
+
+
+def remove(folders: Iterable[str]) -> None:
+    """Remove the folders of a group whose processes have ended or are about to."""
+    for folder in folders:
+        _remove_soon(folder, None)
+
+
+def describe(folders: Iterable[str]) -> dict[str, int]:
+    """Return the bounds that are set on a group: controller to bytes, or to tasks."""
+    found: dict[str, int] = {}
+    for folder in folders:
+        for (controller, _), name in _BOUNDS.items():
+            text = _read(f"{folder}/{name}").strip()
+            if text.isdigit():
+                found[controller] = int(text)
+    return found
+
+
+def become_first_victim() -> None:
+    """Have the kernel, out of memory, kill this process and its children before the forker.
+
+    Needs a /proc that can be written to.
+    """
     fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(fd, b"1000")
@@ -152,68 +275,30 @@ def make_first_victim() -> None:
         os.close(fd)
 
 
-def _places() -> list[tuple[int, tuple[str, str]]]:
-    """Return where groups might be made, best first: version, folders for memory and for pids."""
-    own: dict[str, str] = {}
-    for line in _read("/proc/self/cgroup").splitlines():
-        _, kinds, path = line.split(":", 2)
-        own.update({kind: path for kind in kinds.split(",")})
-    mounts: dict[str, str] = {}
-    for line in _read("/proc/self/mounts").splitlines():
-        _, folder, kind, options = line.split(" ")[:4]
-        if kind == "cgroup2":
-            mounts[""] = folder
-        elif kind == "cgroup":
-            mounts.update({name: folder for name in _KINDS if name in options.split(",")})
-    places: list[tuple[int, tuple[str, str]]] = []
-    if "" in mounts and "" in own:
-        # Only a folder that hands both controllers down may hold the new group; that is never the
-        # own one, since one with processes in it cannot.
-        path = own[""].rstrip("/")
-        while True:
-            folder = mounts[""] + path
-            handed = _read(f"{folder}/cgroup.subtree_control").split()
-            if set(_KINDS) <= set(handed):
-                places.append((2, (folder, folder)))
-            if not path:
-                break
-            path = path.rpartition("/")[0]
-    if set(_KINDS) <= mounts.keys() and set(_KINDS) <= own.keys():
-        memory, pids = (mounts[kind] + own[kind].rstrip("/") for kind in _KINDS)
-        places.append((1, (memory, pids)))
-    return places
+def _remove_soon(name: str, parent: int | None) -> None:
+    deadline = time.monotonic() + _REMOVAL_S
+    while True:
+        try:
+            os.rmdir(name, dir_fd=parent)
+        except FileNotFoundError:
+            return
+        except OSError:
+            if time.monotonic() >= deadline:
+                return  # the next server that starts removes it
+            time.sleep(_RETRY_S)
+        else:
+            return
 
 
-def _sweep(parent: str) -> None:
-    """Remove the groups of owners that are no more."""
-    for name in os.listdir(parent):
-        fields = name.removeprefix(PREFIX).split("-")
-        if name.startswith(PREFIX) and len(fields) == 3 and _started(fields[0]) != fields[1]:
-            with contextlib.suppress(OSError):
-                os.rmdir(f"{parent}/{name}")
-
-
-def _started(pid: int | str) -> str:
-    """Return when a process began, in clock ticks since boot; "" if there is none."""
+def _start_of(pid: int | str) -> str:
+    """Return when a process started, in ticks since the machine did; "" if it is dead."""
     fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 else ""
 
 
-def _open(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC)
-
-
 def _read(path: str) -> str:
     try:
-        with open(path, "rb") as file:
-            return file.read().decode(errors="replace")
+        with open(path, "rb", buffering=0) as file:
+            return file.readall().decode(errors="replace")
     except OSError:
         return ""
-
-
-def _write(path: str, text: str) -> None:
-    fd = _open(path, os.O_WRONLY)
-    try:
-        os.write(fd, text.encode())
-    finally:
-        os.close(fd)

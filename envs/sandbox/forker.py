@@ -23,8 +23,7 @@ import struct
 import sys
 from typing import NoReturn
 
-from . import fork_hooks, kernel, pytest_job, rootfs, runner
-from .landlock import Rules
+from . import fork_hooks, kernel, landlock, pytest_job, rootfs, runner
 from .program import become_program
 
 ORDER = struct.Struct("=cqq")
@@ -51,14 +50,13 @@ _PRELOAD = (
 ).split()
 
 
-def main(line: socket.socket, disk_bytes: int, *, is_root: bool, has_group: bool) -> NoReturn:
+def main(line: socket.socket, disk_bytes: int, *, is_root: bool) -> NoReturn:
     """Build the private root and serve the line until it closes.
 
     Args:
         line: to the server, of which this process is the first fork in new namespaces.
         disk_bytes: size of the work area.
         is_root: True if programs must change to another user.
-        has_group: True if the process is in a control group made for it.
     """
     kernel.die_with_parent(signal.SIGKILL)
     try:
@@ -78,10 +76,10 @@ def main(line: socket.socket, disk_bytes: int, *, is_root: bool, has_group: bool
     # Programs are forks of this process: what they must not find is dropped here, once.
     for name in [name for name in sys.modules if name.partition(".")[0] == __package__]:
         del sys.modules[name]
-    _serve(line, is_root=is_root, has_group=has_group)
+    _serve(line, is_root=is_root)
 
 
-def _serve_pytest(line: socket.socket, *, is_root: bool, has_group: bool) -> NoReturn:
+def _serve_pytest(line: socket.socket, *, is_root: bool) -> NoReturn:
     """Be the forker that has pytest in memory: a fork of the plain one."""
     try:
         with fork_hooks.held_back():
@@ -95,17 +93,17 @@ def _serve_pytest(line: socket.socket, *, is_root: bool, has_group: bool) -> NoR
     os.chdir("/tmp")
     with fork_hooks.held_back():
         _rehearse("pytest", _NUM_PYTEST_REHEARSALS)
-    _serve(line, is_root=is_root, has_group=has_group)
+    _serve(line, is_root=is_root)
 
 
-def _serve(line: socket.socket, *, is_root: bool, has_group: bool) -> NoReturn:
+def _serve(line: socket.socket, *, is_root: bool) -> NoReturn:
     gc.collect()
     gc.disable()  # a collection would write to every page that the children share
     gc.freeze()
     kernel.set_dumpable(False)
     os.chdir("/")
     line.send(NEWS.pack(READY, 0, 0))
-    Forker(line, is_root=is_root, has_group=has_group).serve()
+    Forker(line, is_root=is_root).serve()
 
 
 class Forker:
@@ -114,15 +112,13 @@ class Forker:
     Args:
         line: to the server.
         is_root: True if programs must change to another user.
-        has_group: True if a control group bounds their memory.
     """
 
-    def __init__(self, line: socket.socket, *, is_root: bool, has_group: bool) -> None:
+    def __init__(self, line: socket.socket, *, is_root: bool) -> None:
         self._line = line
         self._is_root = is_root
-        self._has_group = has_group
-        self._rules = Rules(rootfs.WORKSPACE)
         self._own = _own_namespaces()
+        self._walls = landlock.Landlock((rootfs.WORKSPACE,), ("/dev",), landlock.abi())
         self._inits: dict[int, int] = {}
         self._ended: list[int] = []
 
@@ -154,18 +150,17 @@ class Forker:
                 self._line.send(NEWS.pack(ENDED, status, usage.ru_maxrss))
 
     def _make(self, ends: tuple[int, ...], disk_bytes: int) -> None:
-        tmp = init = init_fd = program = -1
+        tmp = rules = init = init_fd = program = -1
         try:
             kernel.unshare(sum(_NAMESPACES))
             try:
                 rootfs.mount_tmp(disk_bytes)
                 tmp = os.open("/tmp", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+                rules = self._walls.make_ruleset(tmp)
                 init, init_fd = kernel.start_idle_init()
                 program = os.fork()
                 if program == 0:
-                    become_program(
-                        ends, tmp, self._rules, is_root=self._is_root, has_group=self._has_group
-                    )
+                    become_program(ends, self._walls, rules, is_root=self._is_root)
             finally:
                 for kind, own in zip(_NAMESPACES, self._own, strict=True):
                     kernel.enter_namespace(own, kind)
@@ -179,7 +174,7 @@ class Forker:
                 os.waitpid(init, 0)
             raise
         finally:
-            for fd in (init_fd, tmp):
+            for fd in (init_fd, tmp, rules):
                 if fd >= 0:
                     os.close(fd)
 
@@ -187,8 +182,7 @@ class Forker:
         pid = os.fork()
         if pid == 0:
             self._line.close()
-            own = socket.socket(fileno=fd)
-            _serve_pytest(own, is_root=self._is_root, has_group=self._has_group)
+            _serve_pytest(socket.socket(fileno=fd), is_root=self._is_root)
         self._ended.append(pid)  # one that finds no pytest ends at once
 
 

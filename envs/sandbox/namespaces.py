@@ -49,6 +49,11 @@ class NamespaceSandbox(AreaSandbox):
         """Process id of the fork server, or None if none runs."""
         return self._worker.process_id if self._worker else None
 
+    @property
+    def control_group(self) -> list[str]:
+        """Folders of the control group around its programs; empty if there is none."""
+        return list(self._worker.facts["groups"]) if self._worker else []
+
     def _ensure(self) -> Worker:
         if self._worker is None:
             worker = self._start()

@@ -10,7 +10,7 @@ import resource
 from typing import Any, NoReturn
 
 from . import cgroups, fork_hooks, kernel, rootfs, runner
-from .landlock import Rules
+from .landlock import Landlock
 
 READY = b"ready"
 """What the program says when it is isolated and waits for its job; anything else is an error."""
@@ -19,24 +19,23 @@ _CONTROL, _LINK = 3, 4
 
 
 def become_program(
-    ends: tuple[int, ...], tmp: int, rules: Rules, *, is_root: bool, has_group: bool
+    ends: tuple[int, ...], walls: Landlock, rules: int, *, is_root: bool
 ) -> NoReturn:
     """Give up every right, wait for a job and run it; it was born into its namespaces.
 
     Args:
         ends: descriptors (above 4) for stdout, stderr, reports, and of a socket to the server.
-        tmp: descriptor of its /tmp.
-        rules: what it may do with files.
+        walls: what the rules are laid with.
+        rules: descriptor (above 4) of the rules of this execution, or -1.
         is_root: True if the program must change to another user.
-        has_group: True if a control group bounds the memory of all programs together.
     """
     # Bound here: the code that runs below may replace them in their module.
     end, kill, itself, die = os._exit, os.kill, os.getpid(), _signal.SIGKILL
     code = 70
     try:
+        _take(ends)
+        _become_first_victim()
         rootfs.mount_proc()
-        if has_group:
-            cgroups.make_first_victim()
         os.setsid()
         os.chdir(rootfs.WORKSPACE)
         os.umask(0o022)
@@ -47,9 +46,9 @@ def become_program(
             os.setresuid(*(rootfs.SANDBOX_ID,) * 3)
         kernel.drop_capabilities()
         kernel.refuse_new_privileges()
-        rules.enforce(tmp)
-        _take_only(ends)
+        walls.restrict(rules)
         kernel.filter_calls()
+        os.closerange(_LINK + 1, 4096)
         os.write(_LINK, READY)
         text, blob_size = _receive_head()
         job = marshal.loads(text)
@@ -98,11 +97,17 @@ def _with_one_more_task(limits: dict[int, tuple[int, int]]) -> dict[int, tuple[i
     return {**limits, resource.RLIMIT_NPROC: (soft + 1, hard + 1)}
 
 
-def _take_only(ends: tuple[int, ...]) -> None:
-    """Put the four descriptors on 1 to 4 and close all others but standard input."""
+def _take(ends: tuple[int, ...]) -> None:
+    """Put the four descriptors on 1 to 4; standard input is there already."""
     for target, fd in enumerate(ends, 1):
         os.dup2(fd, target, inheritable=target < _CONTROL)
-    os.closerange(_LINK + 1, 4096)
+
+
+def _become_first_victim() -> None:
+    """Have the kernel, out of memory, kill this process and its children before the forker."""
+    kernel.set_dumpable(True)  # else the file belongs to another user
+    cgroups.become_first_victim()
+    kernel.set_dumpable(False)
 
 
 def _receive_head() -> tuple[bytes, int]:

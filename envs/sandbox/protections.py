@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import SandboxUnavailableError
+from . import cgroups, landlock
 from .base import Limits
 from .namespaces import NamespaceSandbox, how_to_enable, missing_isolation
 
 _LIMITS = Limits(wall_time_s=20.0, memory_bytes=256 << 20, disk_bytes=8 << 20)
 _NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
 _LOOK = """
-import contextlib, json, os, resource, socket
+import contextlib, ctypes, errno, json, os, resource, socket, stat
 found = {"namespaces": {}, "writable": [], "reached": []}
 for kind in %(kinds)r:
     with contextlib.suppress(OSError):
@@ -37,6 +38,20 @@ try:
     found["families"] = "all"
 except OSError:
     found["families"] = "some"
+found["landlock"] = ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), 1)
+def answer(attempt):
+    try:
+        attempt()
+        return "done"
+    except OSError as error:
+        return errno.errorcode.get(error.errno, str(error.errno))
+# What only Landlock refuses: a device node that needs no rights, and what has nothing to do with
+# mounts. Without it the third is no terminal (ENOTTY).
+found["tried"] = {
+    "device nodes": answer(lambda: os.mknod("/tmp/.tried", stat.S_IFCHR | 0o600, 0)),
+    "TCP": answer(lambda: socket.socket().bind(("", 0))),
+    "device controls": answer(lambda: os.tcgetpgrp(os.open("/dev/null", os.O_RDWR))),
+}
 found["limits"] = [resource.getrlimit(kind) for kind in %(limits)s]
 found["sizes"] = [os.statvfs(p).f_blocks * os.statvfs(p).f_frsize for p in ("/tmp", ".")]
 print(json.dumps(found))
@@ -68,10 +83,18 @@ def protections() -> list[Protection]:
     source = _LOOK % {"kinds": _NAMESPACES, "limits": _RESOURCES}
     with NamespaceSandbox(_LIMITS) as sandbox:
         result = sandbox.python(source)
+        bounds = cgroups.describe(sandbox.control_group)
+        folders = sandbox.control_group
     if not result.is_ok:
         raise SandboxUnavailableError(f"a program that looks at itself did not run: {result.text}")
     found = json.loads(result.stdout)
-    return [*_namespaces(found), *_rights(found), *_bounds(found)]
+    return [
+        *_namespaces(found),
+        *_rights(found),
+        _landlock(found),
+        *_bounds(found),
+        _control_group(folders, bounds),
+    ]
 
 
 def _namespaces(found: dict[str, Any]) -> list[Protection]:
@@ -126,6 +149,54 @@ def _rights(found: dict[str, Any]) -> list[Protection]:
     ]
 
 
+def _landlock(found: dict[str, Any]) -> Protection:
+    version, tried = found["landlock"], found["tried"]
+    since = {
+        "device nodes": landlock.MIN_ABI,
+        "TCP": landlock.TCP_ABI,
+        "device controls": landlock.DEVICES_ABI,
+    }
+    wanted = [name for name, first in since.items() if version >= first]
+    allowed = [name for name in wanted if tried[name] != "EACCES"]
+    if version < landlock.MIN_ABI:
+        detail = f"not there (version {version})" if version > 0 else "not there"
+    elif allowed:
+        detail = f"version {version}, but not refused: {', '.join(allowed)}"
+    else:
+        # No process outside of the program's tree can be seen from inside, to try it on.
+        rest = ["signals and abstract sockets to others"] if version >= landlock.SCOPE_ABI else []
+        refused = ["writing outside of /area and /tmp", *wanted, *rest]
+        detail = f"version {version}; refused: {', '.join(refused)}"
+    is_in_force = version >= landlock.MIN_ABI and not allowed
+    remedy = "use Linux 5.19 or newer with SECURITY_LANDLOCK, and `landlock` in its list `lsm=`"
+    return Protection(
+        name="Landlock",
+        is_in_force=is_in_force,
+        detail=detail,
+        remedy="" if is_in_force else remedy,
+    )
+
+
+def _control_group(folders: list[str], bounds: dict[str, int]) -> Protection:
+    told = []
+    if "memory" in bounds:
+        told.append(f"memory {bounds['memory'] >> 20} MiB")
+    if "pids" in bounds:
+        told.append(f"{bounds['pids']} tasks")
+    missing = {"memory", "pids"} - bounds.keys()
+    detail = f"{', '.join(told)}, forkers included ({', '.join(folders)})" if told else "none"
+    remedy = (
+        "run as root, or in a subtree of version 2 that is delegated to you, where the control "
+        f"group's parent hands down: {', '.join(sorted(missing))}"
+    )
+    return Protection(
+        name="control group",
+        is_in_force=not missing,
+        detail=detail,
+        remedy=remedy if missing else "",
+    )
+
+
 def _bounds(found: dict[str, Any]) -> list[Protection]:
     address_space, cpu, size, core, tasks = (soft for soft, _ in found["limits"])
     is_bounded = (
@@ -150,7 +221,7 @@ def _bounds(found: dict[str, Any]) -> list[Protection]:
         Protection(
             name="memory of the tree",
             is_in_force=True,
-            detail="no control group; watched every 20 ms instead: resident and shared memory, "
-            "anonymous files, buffers of unix sockets",
+            detail="watched every 20 ms: resident and shared memory, anonymous files, buffers of "
+            "unix sockets",
         ),
     ]

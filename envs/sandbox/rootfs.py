@@ -94,18 +94,22 @@ def mount_tmp(disk_bytes: int) -> None:
 def mount_proc() -> None:
     """Give this mount namespace a /proc of the PID namespace that this process was born into.
 
-    It shows processes only: the rest of /proc would tell about the host.
+    It shows processes only: the rest of /proc would tell about the host. Nothing can be written, so
+    that no program makes itself less of a victim than the forker when memory runs out.
     """
-    kernel.mount("proc", "/proc", "proc", _PLAIN | kernel.MS_NOEXEC, "subset=pid")
+    flags = _PLAIN | kernel.MS_NOEXEC | kernel.MS_RDONLY
+    kernel.mount("proc", "/proc", "proc", flags, "subset=pid")
 
 
-def resize_area(disk_bytes: int) -> None:
-    """Let the work area hold so much, but never less than it holds already."""
+def resize_area(disk_bytes: int) -> int:
+    """Let the work area hold so much, but never less than it holds already; return how much."""
     info = os.statvfs(WORKSPACE)
     size, used = info.f_blocks * info.f_frsize, (info.f_blocks - info.f_bfree) * info.f_frsize
     if not disk_bytes <= size < disk_bytes + info.f_frsize:
-        options = area_options(max(disk_bytes, used), "755")
+        size = max(disk_bytes, used)
+        options = area_options(size, "755")
         kernel.mount("tmpfs", WORKSPACE, "tmpfs", kernel.MS_REMOUNT | _PLAIN, options)
+    return size
 
 
 def is_full(folder: str | int) -> bool:

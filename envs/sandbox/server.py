@@ -11,6 +11,7 @@ program but the job that is meant for it: the server itself is never forked agai
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
@@ -45,10 +46,10 @@ def main(link_fd: int, disk_bytes: int) -> None:
     """Set up the isolation and serve until the caller closes the link."""
     link = socket.socket(fileno=link_fd)
     is_root = os.geteuid() == 0
-    step = "user namespace"
+    step, group = "user namespace", None
     try:
         rootfs.interpreter_folders()
-        group = cgroups.enter(os.getppid())
+        group = cgroups.make_group()
         _enter_user_namespace(is_root=is_root)
         step = "private PID, mount, network, IPC and UTS namespaces"
         try:
@@ -58,18 +59,26 @@ def main(link_fd: int, disk_bytes: int) -> None:
         ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
         pid = os.fork()
     except OSError as error:
+        if group is not None:
+            group.remove()
         wire.send(link, {"error": str(error), "step": step})
         return
     if pid == 0:
         link.close()
         ours.close()
-        forker.main(theirs, disk_bytes, is_root=is_root, has_group=group is not None)
+        _enter_group(group)
+        forker.main(theirs, disk_bytes, is_root=is_root)
     theirs.close()
     news = ours.recv(_MAX_NEWS_BYTES)
     if news[:1] != forker.READY:
         problem = news[1:].decode(errors="replace") or "the forker died while it was set up"
+        if group is not None:
+            group.remove()
         wire.send(link, {"error": problem, "step": "private root folder (mounts)"})
         return
+    if group is not None and not group.is_entered:
+        group.remove()
+        group = None
     kernel.clear_signal_handlers()
     kernel.set_dumpable(False)
     os.chdir("/")
@@ -78,9 +87,8 @@ def main(link_fd: int, disk_bytes: int) -> None:
         "is_root": is_root,
         "path": rootfs.search_path(),
         "filter": kernel.has_call_filter(),
-        "landlock": landlock.version(),
-        "groups": group.folders if group else (),
-        "group_version": group.version if group else 0,
+        "landlock": landlock.abi(),
+        "groups": group.folders if group is not None else [],
     }
     wire.send(link, ready)
     socket.send_fds(link, [b"f"], [server.area.fd])
@@ -90,6 +98,8 @@ def main(link_fd: int, disk_bytes: int) -> None:
     except (wire.Closed, CallerGone, EOFError, OSError):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)  # ends when everything that it ever started has
+        if group is not None:
+            group.remove()
         os._exit(0)
 
 
@@ -101,7 +111,7 @@ class Server:
         plain: line to the forker of ordinary programs.
         disk_bytes: size of /tmp that is expected to be asked for.
         is_root: True if programs run as another user than the server.
-        group: the control group that bounds all of them, if there is one.
+        group: the control group of the forkers and all that they start, if there is one.
     """
 
     def __init__(
@@ -111,7 +121,7 @@ class Server:
         disk_bytes: int,
         *,
         is_root: bool,
-        group: cgroups.ControlGroup | None,
+        group: cgroups.Group | None = None,
     ) -> None:
         self.area = Area(os.open(rootfs.WORKSPACE, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         self._link = link
@@ -121,7 +131,7 @@ class Server:
         self._own = _OWN_PROCESSES_AS_ROOT if is_root else _OWN_PROCESSES_AS_USER
         self._group = group
         if group is not None:
-            group.settle(_OWN_PROCESSES_AS_USER)
+            group.settle()
         plain.order(disk_bytes, awaited=0)
 
     def serve(self) -> NoReturn:
@@ -146,13 +156,12 @@ class Server:
         disk_bytes = int(limits["disk_bytes"])
         execution = None
         try:
-            if self._group is not None:
-                self._group.limit(limits["memory_bytes"], disk_bytes, limits["processes"])
-            rootfs.resize_area(disk_bytes)
+            self._bound(limits, rootfs.resize_area(disk_bytes))
             was_full = rootfs.is_full(rootfs.WORKSPACE)
             execution, start_s = self._start(line, job, blob, disk_bytes)
             line.order(disk_bytes, awaited=execution.program)
             tree = execution.make_tree(self.area.fd)
+            tree.group = self._group
             answer, output = execution.finish(line, self._link, limits, tree)
             if "error" in answer:
                 return answer, b""
@@ -161,8 +170,8 @@ class Server:
                 is_full = rootfs.is_full(rootfs.WORKSPACE) and not was_full
                 hit = "disk" if is_full else settled.limit_hit(limits, answer["status"])
                 answer["limit"] = hit
-                if hit is None and answer["status"] and self._group is not None:
-                    answer["limit"] = "memory" if self._group.has_killed() else None
+            if self._was_killed(answer):
+                answer["limit"] = "memory"
             if _is_small(settled.entries):
                 answer["files"], answer["is_plain"] = settled.entries, settled.is_plain
                 output = b"".join([output, *self.area.read_settled(settled.entries)])
@@ -192,6 +201,22 @@ class Server:
                     raise
         raise AssertionError
 
+    def _bound(self, limits: dict[str, Any], area_bytes: int) -> None:
+        """Have the kernel bound what the next execution uses, if we have a control group."""
+        if self._group is not None:
+            # Files: of the work area, of /tmp, and of the /tmp of an execution that is just ending.
+            file_bytes = area_bytes + 2 * int(limits["disk_bytes"])
+            self._group.begin(int(limits["memory_bytes"]), file_bytes, int(limits["processes"]))
+
+    def _was_killed(self, answer: dict[str, Any]) -> bool:
+        """Say whether a program ended because the kernel had no more memory for it."""
+        return (
+            self._group is not None
+            and answer["status"] != 0
+            and answer["limit"] in (None, "processes", "disk")
+            and self._group.has_killed()
+        )
+
     def _line_for(self, kind: str) -> Line:
         """Return the line to the forker for a kind of job; that of pytest starts when needed.
 
@@ -203,8 +228,18 @@ class Server:
         if self._pytest is None:
             self._pytest = self._plain.branch()
             if self._group is not None:
-                self._group.settle(_OWN_PROCESSES_AS_USER)  # it has come to hold pytest too
+                self._group.settle()
         return self._pytest
+
+
+def _enter_group(group: cgroups.Group | None) -> None:
+    """Be in the control group, and see none but that from now on."""
+    with contextlib.suppress(OSError):  # the server looks whether it has become true
+        if group is not None:
+            group.enter()
+            kernel.unshare(kernel.CLONE_NEWCGROUP)
+    if group is not None:
+        group.close()
 
 
 def _is_small(entries: list[Entry]) -> bool:

@@ -8,6 +8,7 @@ import os
 import signal
 from typing import Any
 
+from .cgroups import Group
 from .queues import queued_bytes
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -23,6 +24,9 @@ class Tree:
         bounded: descriptors on file systems whose size is bounded, so that what is in their files
             need not be counted.
     """
+
+    group: Group | None = None
+    """The control group that they are in, if there is one."""
 
     def __init__(self, init: int, program: int, *, bounded: tuple[int, ...] = ()) -> None:
         self.init = init
@@ -45,6 +49,8 @@ class Tree:
         for _, fields in members:
             tasks += max(1, int(fields[17]))
             ticks += sum(int(field) for field in fields[11:15])
+        if self.group is not None and self.group.has_killed():
+            return tasks, "memory"
         if self._exceeds([pid for pid, _ in members], limits["memory_bytes"]):
             return tasks, "memory"
         if ticks > limits["cpu_time_s"] * _TICKS_PER_S:

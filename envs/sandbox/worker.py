@@ -53,6 +53,7 @@ class Worker:
         self._log = tempfile.TemporaryFile()
         self.link, theirs = socket.socketpair()
         self._has_used_pytest = False
+        self.facts: dict[str, Any] = {"groups": []}
         self._command = command = [
             *(interpreter or sys.executable, *FLAGS, "-c", BOOT.format(module="boot"), FOLDER),
             *(str(theirs.fileno()), str(limits.disk_bytes)),
@@ -145,7 +146,7 @@ class Worker:
             self._process.kill()
             self._process.wait()
         self._log.close()
-        cgroups.remove(getattr(self, "facts", {}).get("groups", ()))
+        cgroups.remove(self.facts["groups"])  # the server has, unless it was killed
 
     def abandon(self) -> None:
         """Forget the server in a forked child: it belongs to the parent process."""

@@ -19,6 +19,7 @@ cures offered and m of them of the kind and at the line that the opening gives.
 from __future__ import annotations
 
 import ast
+import math
 import zlib
 from collections import Counter
 from dataclasses import dataclass
@@ -40,14 +41,14 @@ from .generate import (
     NUM_TRIALS,
     TEST_PATH,
     _deal,
-    _module,
     _TestWriter,
 )
-from .library import FAMILIES, SPLITS, FunctionSpec, load_functions
-from .sampler import TaskSampler
+from .library import SPLITS, FunctionSpec, family_functions, load_functions
 from .smells import SMELL_KINDS, SMELL_WORDS, find_cures, make_smell
 
 MAX_SMELLS = 4
+MAX_STEPS = 14
+DEFAULT_POOL = 240
 NUM_VISIBLE = 5
 OVER_SPLIT_PROB = 0.2
 """Share of tasks with several smells that are all one-line helpers: the cure is inlining."""
@@ -75,7 +76,7 @@ def make_refactor_task(
     *,
     num_smells: int = 2,
     clarity: str = "clear",
-    max_steps: int = 14,
+    max_steps: int = MAX_STEPS,
 ) -> Task:
     """Make a function worse to read and build the task around it; a function of the arguments.
 
@@ -99,10 +100,10 @@ def make_refactor_task(
         raise unknown_name("clarity", clarity, CLARITIES)
     rng = np.random.default_rng([seed, zlib.crc32(spec.name.encode()), num_smells, 7])
     analysis = analyse(spec)
-    reference = _module(spec, rng)
+    reference = spec.work_module(rng)
     smelly = _make_smelly(reference, spec.name, analysis, rng, num_smells)
     visible, trial, hidden = _share(analysis, rng)
-    task_id = f"refactor/{spec.family}/{spec.name}/{seed}-{num_smells}-{clarity}"
+    task_id = f"refactor/{spec.id_prefix}/{seed}-{num_smells}-{clarity}"
     brief = _brief(task_id, spec.name, smelly, clarity, rng)
     cures = find_cures(smelly.source, spec.name)
     fitting = [
@@ -111,16 +112,15 @@ def make_refactor_task(
         if ("kind" not in brief.opening or cure.kind == smelly.worst.operator)
         and ("place" not in brief.opening or cure.line == smelly.worst.line)
     ]
-    module = FAMILIES[spec.family][0]
-    writer = _TestWriter(module, spec.name, analysis)
+    writer = _TestWriter(spec, analysis)
     return Task(
         id=task_id,
         family=spec.family,
         function=spec.name,
-        module_path=f"{module}.py",
+        module_path=f"{spec.module_name}.py",
         test_path=TEST_PATH,
         files={
-            f"{module}.py": smelly.source,
+            f"{spec.module_name}.py": smelly.source,
             TEST_PATH: writer.write([[index] for index in visible], spec.name),
         },
         reference=reference,
@@ -132,7 +132,7 @@ def make_refactor_task(
         ambiguity=ambiguity(len(fitting), len(cures)),
         num_candidates=len(cures),
         max_steps=max_steps,
-        split=SPLITS[spec.family],
+        split=spec.split,
         kind=TaskKind.REFACTOR,
         tags=(clarity, *sorted({fault.operator for fault in smelly.faults})),
     )
@@ -140,7 +140,7 @@ def make_refactor_task(
 
 def is_unchanged(source: str, function: str, analysis: Analysis) -> bool:
     """Say whether the function of a source gives what its reference gives, on the whole pool."""
-    wrong = analysis.wrong(_with_helpers_inside(source, function), function)
+    wrong = analysis.wrong(_with_helpers_inside(source, function))
     return wrong is not None and not wrong.any()
 
 
@@ -258,26 +258,73 @@ def _brief(
         place_hint=f"around line {smelly.worst.line}",
         is_plural=len(smelly.faults) > 1,
         opening=tuple(fact for fact in CLARITIES[clarity] if fact != "example"),
-        work=TaskKind.REFACTOR.value,
+        is_tidying=True,
     )
 
 
-class RefactorSampler(TaskSampler):
-    """Draws refactoring tasks of one split, balanced over its families; see `TaskSampler`.
+class RefactorSampler:
+    """Draws refactoring tasks of one split from a fixed pool, balanced over its families.
 
-    A hard task has three or four smells and a vague opening, another one has one or two.
+    Entry `i` of the pool belongs to family `i mod F`; the share of hard tasks is `hard_frac` within
+    each family, to within one task. A hard task has three or four smells and a vague opening,
+    another one has one or two. Everything else about an entry is drawn from `seed` and `i`.
+
+    Args:
+        split: `train`, `gate` or `heldout`.
+        hard_frac: share in [0, 1] of hard tasks.
+        seed: fixes the pool, at least 0.
+        pool_size: number of different entries that `sample` draws from, at least one a family.
+        max_steps: turns that the agent gets.
+
+    Raises:
+        ConfigError: an argument is out of range or unknown.
     """
 
+    def __init__(
+        self,
+        split: str = "train",
+        *,
+        hard_frac: float = 0.3,
+        seed: int = 0,
+        pool_size: int = DEFAULT_POOL,
+        max_steps: int = MAX_STEPS,
+    ) -> None:
+        self.families = [family for family, where in SPLITS.items() if where == split]
+        if not self.families:
+            raise unknown_name("split", split, set(SPLITS.values()))
+        if not 0.0 <= hard_frac <= 1.0 or seed < 0 or pool_size < len(self.families):
+            raise ConfigError(
+                f"expected `hard_frac` in [0, 1], `seed` >= 0 and `pool_size` >= "
+                f"{len(self.families)} (one a family), got {hard_frac}, {seed} and {pool_size}"
+            )
+        self.split, self.seed, self.hard_frac, self.max_steps = split, seed, hard_frac, max_steps
+        # Whole rounds over the families only, so that a uniform draw is balanced.
+        self.pool_size = pool_size - pool_size % len(self.families)
+
+    def sample(self, rng: np.random.Generator) -> Task:
+        """Draw one task of the pool, each with the same chance."""
+        return self._task(int(rng.integers(self.pool_size)))
+
+    def tasks(self, n: int) -> list[Task]:
+        """Return the first `n` entries, a fixed list for evaluation; it may exceed the pool.
+
+        Raises:
+            ConfigError: `n` is negative.
+        """
+        if n < 0:
+            raise ConfigError(f"`n` must be at least 0, got {n}")
+        return [self._task(index) for index in range(n)]
+
     def _task(self, index: int) -> Task:
-        recipe = self._recipe(index)
-        more = 2 if recipe.num_faults > 1 else 0
-        return _build(
-            recipe.function,
-            recipe.seed,
-            1 + recipe.seed % 2 + more,
-            recipe.clarity,
-            recipe.max_steps,
-        )
+        rng = np.random.default_rng([self.seed, index])
+        functions = family_functions(self.families[index % len(self.families)])
+        name = functions[int(rng.integers(len(functions)))].name
+        seed, num_smells = int(rng.integers(2**31)), int(rng.integers(1, 3))
+        clarity = list(CLARITIES)[int(rng.integers(len(CLARITIES)))]
+        rank = index // len(self.families)
+        if math.floor((rank + 1) * self.hard_frac) > math.floor(rank * self.hard_frac):
+            num_smells, clarity = num_smells + 2, "vague"
+        return _build(name, seed, num_smells, clarity, self.max_steps)
 
 
 @lru_cache(maxsize=8192)

@@ -9,6 +9,7 @@ stays is not taken on trust either: `refactor` runs every result.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -63,7 +64,7 @@ def make_smell(
 
 
 def _is_new(cure: Cure, source: str, after: str) -> bool:
-    """Say whether a renaming is of the name that was made obscure, which stood in no line before."""
+    """Say whether a renaming is of the name that was made obscure."""
     number = cure.line - 1
     return source.splitlines()[number] != after.splitlines()[number]
 
@@ -231,7 +232,7 @@ def _wrapped_body(text: Text, scope: Function) -> Iterator[str]:
 
 def _duplicated_tail(text: Text, scope: Function) -> Iterator[str]:
     for _, block in blocks(scope):
-        for node, tail in zip(block, block[1:], strict=False):
+        for node, tail in itertools.pairwise(block):
             if not isinstance(node, ast.If) or not isinstance(
                 tail, ast.Assign | ast.AugAssign | ast.Expr
             ):

@@ -50,7 +50,11 @@ class Runner(Protocol):
 
 
 class Subject(Protocol):
-    """A function that tasks are made of by breaking it. Hashable."""
+    """A function that tasks are made of by breaking it."""
+
+    def __hash__(self) -> int:
+        """Analyses are remembered by subject."""
+        ...
 
     @property
     def family(self) -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib
 import json
 import sys
 import time
@@ -108,11 +109,11 @@ class Row:
 
 def coding_ids() -> dict[str, type[CodingEnv]]:
     """Return the coding environments by registered id."""
-    found = {}
-    for name in IDS:
-        entry: Any = gymnasium.spec(name).entry_point
-        made = gymnasium.envs.registration.load_env_creator(entry)
-        if isinstance(made, type) and issubclass(made, CodingEnv):
+    found: dict[str, type[CodingEnv]] = {}
+    for name, entry_point in IDS.items():
+        module, _, attribute = entry_point.partition(":")
+        made = getattr(importlib.import_module(module), attribute)
+        if issubclass(made, CodingEnv):
             found[name] = made
     return found
 
@@ -132,7 +133,7 @@ def alone(name: str, make: type[CodingEnv], num_steps: int) -> Row:
     """Play one environment and keep account of sandbox and policy."""
     row = Row(env=name, way="alone", num_envs=1)
     sandbox = TimedSandbox(make_sandbox("namespaces"))
-    env = SkillActions(make(tasks=_tasks(make), computer=SandboxComputer(sandbox)))  # type: ignore[arg-type]
+    env = SkillActions(make(tasks=_tasks(make), computer=SandboxComputer(sandbox)))
     policy = _policy(make)
     row.policy_s = 0.0
     try:
@@ -164,7 +165,7 @@ def in_threads(name: str, make: type[CodingEnv], num_steps: int) -> Row:
 
     def make_env() -> CodingEnv:
         sandboxes.append(TimedSandbox(make_sandbox("namespaces")))
-        return make(computer=SandboxComputer(sandboxes[-1]))  # type: ignore[arg-type]
+        return make(computer=SandboxComputer(sandboxes[-1]))
 
     tasks, policy = _tasks(make), _policy(make)
     with Rollout(make_env, num_envs=NUM_MANY) as rollout:
@@ -193,7 +194,7 @@ def in_vector(name: str, make: type[CodingEnv] | None, way: str, num_steps: int)
     """
     row = Row(env=name, way=way, num_envs=NUM_MANY)
     wrappers = [SkillActions] if make is not None else []
-    kwargs = {"tasks": _tasks(make)} if make is not None else {}
+    kwargs: dict[str, Any] = {"tasks": _tasks(make)} if make is not None else {}
     envs = gymnasium.make_vec(
         name, num_envs=NUM_MANY, vectorization_mode=way, wrappers=wrappers, **kwargs
     )
@@ -267,7 +268,7 @@ def show(rows: Sequence[Row], console: Console) -> None:
         )
         shares = (row.frac(row.sandbox_s), row.frac(row.policy_s), row.python_frac)
         table.add_row(
-            row.env.removeprefix("sim2live/"),
+            _short(row),
             row.way,
             str(row.num_envs),
             f"{row.num_resets / row.duration_s:.1f}",
@@ -286,13 +287,17 @@ def targets(rows: Sequence[Row]) -> list[tuple[str, float, str, bool]]:
     for row in rows:
         if row.num_executions is not None and row.way == "threads":
             is_met = row.steps_per_s >= TARGET_STEPS_PER_S
-            what = f"{row.env.removeprefix('sim2live/')}: skill steps a second with {row.num_envs} environments"
+            what = f"{_short(row)}: skill steps a second with {row.num_envs} environments"
             found.append((what, row.steps_per_s, f">= {TARGET_STEPS_PER_S}", is_met))
         if row.python_frac is not None:
             is_met = row.python_frac < TARGET_PYTHON_FRAC
-            what = f"{row.env.removeprefix('sim2live/')}: share of time outside sandbox and policy"
+            what = f"{_short(row)}: share of time outside sandbox and policy"
             found.append((what, row.python_frac, f"< {TARGET_PYTHON_FRAC}", is_met))
     return found
+
+
+def _short(row: Row) -> str:
+    return row.env.removeprefix("sim2live/")
 
 
 def to_json(rows: Sequence[Row]) -> str:

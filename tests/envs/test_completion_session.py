@@ -1,4 +1,4 @@
-"""Completion-v1: people who grow deaf, and what that teaches."""
+"""CompletionSession-v0: people who grow deaf, and what that teaches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REFUSES = AcceptanceModel(intercept=-60.0)
 
 
 def test_a_session_has_many_cursors_and_says_how_far_it_is() -> None:
-    env = gymnasium.make("sim2live/Completion-v1")
+    env = gymnasium.make("sim2live/CompletionSession-v0")
     observation, _ = env.reset(seed=0)
     seen = [observation[PROGRESS]]
     is_over = False
@@ -35,7 +35,7 @@ def test_a_session_has_many_cursors_and_says_how_far_it_is() -> None:
 
 def test_unwanted_suggestions_make_deaf_and_peace_heals() -> None:
     env = CompletionSessionEnv(num_contexts=60, acceptance=REFUSES)
-    observation, _ = env.reset(seed=2)
+    observation, _ = env.reset(seed=0)
     was_deaf = []
     for action in [0] * 12 + [ABSTAIN] * 12:
         was_deaf.append(bool(observation[DEAF]))

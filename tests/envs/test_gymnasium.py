@@ -156,6 +156,7 @@ for env_id in module.IDS:
 """
 
 
+@pytest.mark.slow
 def test_two_processes_with_one_seed_play_the_same() -> None:
     told = []
     for hash_seed in ("1", "2"):

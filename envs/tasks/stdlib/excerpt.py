@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from .... import safe_ast
+
 MAX_CHARS = 15_800
 """Characters of the longest excerpt; what is longer does not fit into one observation."""
 
@@ -113,7 +115,7 @@ def cut_excerpt(
 def _plain(source: str, module: str) -> str:
     """Make relative imports absolute and take the accelerators out."""
     lines = source.splitlines(keepends=True)
-    tree = ast.parse(source)
+    tree = safe_ast.parse(source)
     bound = [name for node in tree.body for name in _bound(node)]
     for node in reversed(tree.body):
         if isinstance(node, ast.ImportFrom) and node.level:
@@ -183,7 +185,7 @@ def _root(node: ast.expr) -> Iterator[str]:
 
 def _units(source: str) -> list[_Unit]:
     units: list[_Unit] = []
-    for node in ast.parse(source).body:
+    for node in safe_ast.parse(source).body:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue  # the docstring
         if isinstance(node, ast.ClassDef):
@@ -221,13 +223,13 @@ def _class_units(node: ast.ClassDef) -> list[_Unit]:
         whole.starts |= starts
     units = [whole]
     for each in rest:
-        if (method := _registered(each)) is not None:
+        if (entered := _registered(each)) is not None:
             unit = _unit(each)
-            unit.owner, unit.name, unit.binds = whole, f"{node.name}.{method}", {"__body__"}
+            unit.owner, unit.name, unit.binds = whole, f"{node.name}.{entered}", {"__body__"}
             units.append(unit)
             continue
         unit = _Unit(_first_line(each), each.end_lineno or each.lineno, set(), set(), set(), whole)
-        unit.binds = {"__body__"}  # kept with its class
+        unit.binds = {"__body__"}  # as a special method is: kept with its class
         units.append(unit)
     for method in methods:
         unit = _unit(method)
@@ -257,7 +259,7 @@ def _unit(node: ast.stmt) -> _Unit:
 
 
 def _first_line(node: ast.stmt) -> int:
-    decorators = getattr(node, "decorator_list", [])
+    decorators = node.decorator_list if isinstance(node, _Function | ast.ClassDef) else []
     return min([node.lineno, *(each.lineno for each in decorators)])
 
 
@@ -306,7 +308,7 @@ def _text(lines: list[str], units: list[_Unit]) -> str:
 def _with_short_docstrings(text: str) -> str:
     """Cut every docstring down to its first line."""
     lines = text.splitlines(keepends=True)
-    for node in sorted(ast.walk(ast.parse(text)), key=lambda n: -getattr(n, "lineno", 0)):
+    for node in sorted(ast.walk(safe_ast.parse(text)), key=lambda n: -getattr(n, "lineno", 0)):
         if isinstance(node, _Function | ast.ClassDef) and ast.get_docstring(node):
             expression = node.body[0]
             first, last = expression.lineno, expression.end_lineno or expression.lineno

@@ -9,7 +9,6 @@ are modules that this very interpreter came with, with one operator changed.
 from __future__ import annotations
 import __future__
 
-import ast
 import builtins
 import contextlib
 import sys
@@ -18,6 +17,7 @@ from collections.abc import Callable, Iterable
 from types import CodeType, FrameType
 from typing import Any
 
+from .... import safe_ast
 from ..budget import TICK, BudgetSpentError, put_ticks, unpack
 from ..subject import Raised
 
@@ -145,7 +145,7 @@ def _pieces(text: str) -> list[tuple[int, int]]:
     """Return the lines of each statement, from 0 and end excluded; together they are the text."""
     pieces: list[tuple[int, int]] = []
     end = 0
-    for node in ast.parse(text).body:
+    for node in safe_ast.parse(text).body:
         decorators = getattr(node, "decorator_list", [])
         first = min([node.lineno, *(each.lineno for each in decorators)])
         start = end
@@ -164,6 +164,7 @@ def _split(text: str, pieces: list[tuple[int, int]]) -> list[str]:
 def _compile(piece: str, flags: int) -> CodeType:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a mutant may compare in odd ways
-        tree = ast.parse(piece)
+        tree = safe_ast.parse(piece)
         put_ticks(tree)
-        return compile(tree, _FILE, "exec", flags=flags, dont_inherit=True)
+        code: CodeType = compile(tree, _FILE, "exec", flags=flags, dont_inherit=True)
+        return code

@@ -26,6 +26,7 @@ import hypothesis
 import numpy as np
 from hypothesis import strategies as st
 
+from .... import safe_ast
 from ....errors import TaskError
 from .. import analysis_cache
 from ..budget import pack
@@ -105,7 +106,7 @@ class Target:
     @cache  # noqa: B019 - targets live as long as the process
     def bare_module(self) -> str:
         """Cut the excerpt that the call needs."""
-        roots = mentioned_names(ast.parse(self._expression()))[0] | {self.qualname}
+        roots = mentioned_names(safe_ast.parse(self._expression()))[0] | {self.qualname}
         source = inspect.getsource(_module(self.module))
         parts = [self.id_prefix, self.call, source, hypothesis.__version__, _ours()]
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
@@ -200,7 +201,7 @@ class Target:
         """Names of the module in the call, in order."""
         used: set[str] = set()
         bound = set(self._parameters)
-        for node in ast.walk(ast.parse(self._expression())):
+        for node in ast.walk(safe_ast.parse(self._expression())):
             if isinstance(node, ast.arg):
                 bound.add(node.arg)
             elif isinstance(node, ast.Name):
@@ -221,10 +222,11 @@ class Target:
         handed about but not calculated with. So whatever else happens to them has to happen in the
         module.
         """
-        tree = ast.parse(self._expression(), mode="eval").body
-        if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name)):
+        tree = safe_ast.parse(self._expression()).body[0]
+        call = tree.value if isinstance(tree, ast.Expr) else None
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
             return False
-        return self._names() == (tree.func.id,)
+        return self._names() == (call.func.id,)
 
     @cached_property
     def _called(self) -> str:
