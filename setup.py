@@ -15,6 +15,7 @@ FOLDERS = [
     "envs.grading",
     "envs.sandbox",
     "envs.tasks",
+    "envs.tasks.formats",
     "envs.tasks.library",
     "envs.tasks.specifications",
     "envs.tasks.stdlib",
@@ -47,8 +48,10 @@ setup(
     entry_points={"console_scripts": ["sim2live = sim2live.cli:main"]},
     install_requires=[
         "atif>=1.8,<2",
+        "bm25s>=0.2.6",
         "docker>=7.1",
         "gymnasium>=1.2,<2",
+        "hypothesis>=6.160",  # inputs for tasks from the standard library
         "jinja2>=3.1",
         "lizard>=1.17",
         "numpy>=1.26",
@@ -71,7 +74,6 @@ setup(
         "live": ["fastapi>=0.115", "uvicorn>=0.30"],
         "dev": [
             "build>=1.2",
-            "hypothesis>=6.100",
             "mypy>=1.13",
             "pytest>=8.2",
             "pytest-timeout>=2.3",

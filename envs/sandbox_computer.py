@@ -16,8 +16,9 @@ from ..simulators.base import Trial
 from ..trajectory import Complexity, Outcome, TextState, ToolCall, ToolResult
 from .check_cache import CheckCache
 from .computer import Grade
+from .grading import Bait, ExamReport, MakeSandbox, find_bait, grade_exam, make_bait
 from .sandbox.base import CheckResult, Limits, Sandbox, Snapshot
-from .tasks.base import Task, TaskKind
+from .tasks.base import PytestExam, Task, TaskKind
 from .tool_errors import LIMIT, ToolError, file_error_code
 
 _MAX_OUTPUT_CHARS = 4000
@@ -64,11 +65,28 @@ class SandboxComputer:
     Args:
         sandbox: where code runs.
         cache: remembers checks of files that were seen before; None runs every one.
+        make_grader: makes the fresh sandbox that an exam is graded in; default: one of the same
+            kind and limits as `sandbox`.
+        has_bait: lay out files that only a cheat reads (`grading.bait`), and note in the `extra`
+            of results what calls had to do with them.
     """
 
-    def __init__(self, sandbox: Sandbox, cache: CheckCache | None = None) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        cache: CheckCache | None = None,
+        *,
+        make_grader: MakeSandbox | None = None,
+        has_bait: bool = False,
+    ) -> None:
         self.sandbox = sandbox
         self.cache = cache
+        self.report: ExamReport | None = None
+        """What grading by an exam found since the last `reset`; None if there was none."""
+        self._make_grader = make_grader or self._make_like
+        self._has_bait = has_bait
+        self._bait: tuple[Bait, ...] = ()
+        self._not_shown: frozenset[str] = frozenset()
         self._test_path = ""
         self._tools: dict[str, Callable[..., _Answer]] = {
             "read_file": self._read_file,
@@ -80,10 +98,14 @@ class SandboxComputer:
         }
 
     def reset(self, task: Task, *, seed: int = 0) -> None:
-        """Make the work area hold exactly the task's files; `seed` changes nothing here."""
+        """Make the work area hold exactly the task's files (and bait, with tokens by `seed`)."""
         self._test_path = task.test_path
+        self.report = None
+        self._bait = make_bait(task.id, seed) if self._has_bait else ()
+        own = {bait.path: bait.content for bait in self._bait}
         files = {path: text.encode() for path, text in task.files.items()}
-        self.sandbox.restore(Snapshot(files=files))
+        self._not_shown = frozenset({*task.binary_files, *own} - task.files.keys())
+        self.sandbox.restore(Snapshot(files={**own, **task.binary_files, **files}))
 
     def call(self, call: ToolCall) -> ToolResult:
         """Carry out one valid call.
@@ -92,6 +114,7 @@ class SandboxComputer:
             SandboxError: the sandbox failed; what the call did is unknown.
         """
         answer = self._tools[call.name](**(call.arguments or {}))
+        met = find_bait(self._bait, call.arguments, answer.text)
         return ToolResult(
             call_id=call.id,
             text=answer.text,
@@ -100,13 +123,17 @@ class SandboxComputer:
             exit_code=answer.exit_code,
             limit=answer.limit,
             error_code=answer.error_code,
+            extra={"bait": met} if met else {},
         )
 
     def grade(self, task: Task) -> Grade:
         """Judge the module as it stands by pristine copies of hidden, visible and trial tests.
 
-        The tests run where the module cannot reach them (`Sandbox.judge`).
+        The tests run where the module cannot reach them (`Sandbox.judge`). A task with an exam is
+        graded by that, in a fresh sandbox (`grading.grade_exam`), which leaves `report`.
         """
+        if task.exam is not None:
+            return self._grade_by_exam(task)
         sources = {
             "visible": task.files[task.test_path],
             "trial": task.trial_tests,
@@ -138,10 +165,21 @@ class SandboxComputer:
         )
 
     def files(self) -> dict[str, str]:
-        """Return the work area's files, decoded as UTF-8 with undecodable bytes replaced."""
-        return {
-            path: self.sandbox.read_file(path).decode("utf-8", errors="replace")
+        """Return the work area's text files, decoded as UTF-8, undecodable bytes replaced.
+
+        Left out is what has no place in diffs and records: everything below `.git/`, the task's
+        binary files, bait, and files with a NUL byte in them.
+        """
+        shown = [
+            path
             for path in self.sandbox.list_files()
+            if not path.startswith(".git/") and path not in self._not_shown
+        ]
+        contents = {path: self.sandbox.read_file(path) for path in shown}
+        return {
+            path: data.decode("utf-8", errors="replace")
+            for path, data in contents.items()
+            if b"\0" not in data
         }
 
     def snapshot(self) -> Snapshot:
@@ -155,6 +193,36 @@ class SandboxComputer:
     def close(self) -> None:
         """Close the sandbox."""
         self.sandbox.close()
+
+    def _make_like(self) -> Sandbox:
+        from .sandbox import make_sandbox
+
+        return make_sandbox(self.sandbox.name, limits=getattr(self.sandbox, "limits", None))
+
+    def _grade_by_exam(self, task: Task) -> Grade:
+        """Have the work sit the task's exam; the person tries what it is about (see below)."""
+        assert task.exam is not None
+        work = dict(self.sandbox.snapshot().files)
+        for bait in self._bait:
+            if work.get(bait.path) == bait.content:
+                del work[bait.path]
+        self.report = report = grade_exam(task, work, self._make_grader)
+        tried = _first_tests(task)
+        wrong = sum(report.outcomes.get(name) != "passed" for name in tried)
+        if not report.is_solved:
+            wrong = max(1, wrong)
+        after = work.get(task.module_path, b"").decode("utf-8", errors="replace")
+        num_tests = len(report.outcomes)
+        return Grade(
+            outcome=Outcome(
+                hidden_passed=report.num_passed if num_tests else int(report.is_solved),
+                hidden_total=num_tests or 1,
+                is_solved=report.is_solved,
+                complexity_before=measure_complexity(task.files.get(task.module_path, "")),
+                complexity_after=measure_complexity(after),
+            ),
+            trial=Trial(num_tried=max(1, len(tried), wrong), num_wrong=wrong),
+        )
 
     def _judge_together(self, sources: Mapping[str, str]) -> list[tuple[int, int]]:
         """Run several test modules in one execution; return (passed, expected) of each."""
@@ -289,6 +357,11 @@ def _read_both(task: Task, after: str) -> tuple[float, float]:
     found = (measure_readability(s, task.function) for s in (task.files[task.module_path], after))
     before, now = (one.score if one is not None else 0.0 for one in found)
     return before, now
+
+
+def _first_tests(task: Task) -> tuple[str, ...]:
+    """Return the tests that a person would try by hand: those that the work is about."""
+    return task.exam.fail_to_pass if isinstance(task.exam, PytestExam) else ()
 
 
 def _reason(error: Exception) -> str:

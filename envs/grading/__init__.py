@@ -20,7 +20,7 @@ Code that tells the twin from the tests, by reading both, is not found.
 from __future__ import annotations
 
 from .bait import Bait, find_bait, make_bait
-from .differential import ExamCheck, check_exam, grade_exam, run_solution
+from .differential import ExamCheck, MakeSandbox, check_exam, grade_exam, run_solution
 from .pytest_exam import exam_mode, grade_pytest
 from .report import ExamReport, Mode, Status
 from .script_exam import grade_script
@@ -29,6 +29,7 @@ __all__ = [
     "Bait",
     "ExamCheck",
     "ExamReport",
+    "MakeSandbox",
     "Mode",
     "Status",
     "check_exam",
