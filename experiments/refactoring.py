@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,8 +47,6 @@ METRIC_WEIGHTS = {
 }
 """The metric in place of the person; what is left of the live reward are costs of the work."""
 
-SPLIT = "split_functions"
-
 
 def rewards() -> dict[str, RewardModel]:
     """Return the rewards that are compared, by name."""
@@ -68,7 +66,8 @@ class Quality:
     readability: float
     """Rise of perceived readability, in (-1, 1)."""
     split: float
-    """Share of sessions that handed in after splitting functions and did not undo it."""
+    """Share of sessions that handed in functions cut into pieces (`split_functions` or
+    `chop_functions`, not undone)."""
     accepted: float
     """Share of sessions whose work was taken."""
     kept: float
@@ -89,8 +88,8 @@ def measure(sessions: Sequence[Trajectory]) -> Quality:
     )
 
 
-def _mean(values: object) -> float:
-    return float(np.mean(list(values)))  # type: ignore[call-overload]
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
 
 
 def _metric(session: Trajectory) -> float:
@@ -105,22 +104,21 @@ def _gain(session: Trajectory) -> float:
 
 def _is_split(session: Trajectory) -> bool:
     text = "".join((session.files_after or {}).values())
-    return session.outcome.readability_after is not None and "def _condition_" in text
+    is_in = session.outcome.readability_after is not None
+    return is_in and ("def _condition_" in text or "def _part_" in text)
 
 
 def _has(session: Trajectory, kind: ReactionKind) -> bool:
     return session.num_reactions(kind) > 0
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, frozen=True)
 class Arm:
     """One reward and what came of it."""
 
     name: str
     curve: list[Quality]
     """Of each update's batch."""
-    rewards: list[float]
-    """Mean reward of each update's batch."""
     before: Quality
     """Untrained, on held-out families."""
     after: Quality
@@ -136,7 +134,6 @@ def run_arm(
     updates: int,
     batch_size: int = 32,
     seed: int = 0,
-    on_step: Callable[[int, Quality], None] | None = None,
 ) -> Arm:
     """Train one policy on one reward and play held-out tasks before and after."""
     policy = SkillPolicy(SKILL_SET.num_features, prior=SKILL_SET.prior, seed=seed)
@@ -144,26 +141,14 @@ def run_arm(
         policy, LearnerConfig(algorithm="reinforce", baseline="batch_mean", lr=0.02, adam_eps=1e-8)
     )
     source = WorldSource(name, world, RefactorSampler("train", seed=seed), seed=seed)
-    arm = Arm(
-        name=name,
-        curve=[],
-        rewards=[],
-        before=measure(evaluate(policy, world, held_out, seed=seed)),
-        after=measure([]) if not held_out else _NOTHING,
-    )
+    before = measure(evaluate(policy, world, held_out, seed=seed))
     reports = train(policy, learner, source, reward, steps=updates, batch_size=batch_size)
-    for report in reports:
-        arm.curve.append(measure(report.batch))
-        arm.rewards.append(
-            _mean(t.reward.total for t in report.batch if t.reward and t.reward.total is not None)
-        )
-        if on_step is not None:
-            on_step(report.step, arm.curve[-1])
-    arm.after = measure(evaluate(policy, world, held_out, seed=seed))
-    return arm
-
-
-_NOTHING = Quality(metric=0.0, readability=0.0, split=0.0, accepted=0.0, kept=0.0, solved=0.0)
+    return Arm(
+        name=name,
+        curve=[measure(report.batch) for report in reports],
+        before=before,
+        after=measure(evaluate(policy, world, held_out, seed=seed)),
+    )
 
 
 def run_study(

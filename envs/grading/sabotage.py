@@ -125,7 +125,7 @@ def _other(value: Any) -> Any:
     if isinstance(value, int | float | complex):
         return value * 3 + 101
     if isinstance(value, str | bytes):
-        return value + (b"~" if isinstance(value, bytes) else "~")
+        return value + b"~" if isinstance(value, bytes) else f"{value}~"
     if isinstance(value, dict):
         return {**value, "~": 101}
     if isinstance(value, list | tuple | set):

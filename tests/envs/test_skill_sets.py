@@ -5,11 +5,12 @@ import pytest
 
 from sim2live.envs.coding import CodingEnv
 from sim2live.envs.implement import ImplementEnv
+from sim2live.envs.refactor import RefactorEnv
 from sim2live.envs.repair import RepairEnv
 from sim2live.envs.skill_sets import check_skill_set, skill_set
 from sim2live.envs.wrappers import SkillActions
 
-ENVS: list[type[CodingEnv]] = [RepairEnv, ImplementEnv]
+ENVS: list[type[CodingEnv]] = [RepairEnv, ImplementEnv, RefactorEnv]
 
 
 @pytest.mark.parametrize("make", ENVS, ids=lambda make: make.kind)

@@ -194,7 +194,7 @@ def _count(sandbox: Sandbox, folder: str) -> dict[str, int]:
         "descriptors of the server": sum(_listed(pid, "fd") for pid in of_server),
         "mounts": sum(not _is_engines(line) for line in _lines(f"/proc/{own}/mountinfo")),
         "mounts of the server": sum(len(_lines(f"/proc/{pid}/mountinfo")) for pid in of_server),
-        "cgroups": sum(not _is_engines(path) for path, _, _ in os.walk("/sys/fs/cgroup")),
+        "cgroups": sum(_is_counted(path, family) for path, _, _ in os.walk("/sys/fs/cgroup")),
         "System V segments": len(_lines("/proc/sysvipc/shm")),
         "files in the temporary folder": len(os.listdir(folder)),
         "memory": _resident_bytes(own),
@@ -205,6 +205,14 @@ def _count(sandbox: Sandbox, folder: str) -> dict[str, int]:
 def _is_engines(text: str) -> bool:
     """Say whether a mount or a control group is one that a container engine comes and goes with."""
     return any(f"{engine}/" in text for engine in ("docker", "containerd", "containers", "netns"))
+
+
+def _is_counted(group: str, family: list[int]) -> bool:
+    """Say whether a control group is not one of an engine, or of another's living sandbox."""
+    words = os.path.basename(group).split("-")
+    is_sandbox = words[0] == "sim2live" and len(words) > 1 and words[1].isdigit()
+    is_others = is_sandbox and int(words[1]) not in family and bool(_stat(int(words[1])))
+    return not is_others and not _is_engines(group)
 
 
 def _descendants(pid: int) -> list[int]:

@@ -26,6 +26,11 @@ __all__ = [
 
 FORMATS = (humaneval.NAME, mbpp.NAME, swebench.NAME, harbor.NAME)
 _MAX_SNIFFED = 20
+_LOOKS_LIKE = (
+    (swebench.NAME, swebench.is_record),
+    (mbpp.NAME, mbpp.is_record),
+    (humaneval.NAME, humaneval.is_record),
+)
 
 
 def load_tasks(
@@ -131,9 +136,9 @@ def sniff(path: Path) -> str:
             record = Record(value)
         except FieldError:
             continue
-        for module in (swebench, mbpp, humaneval):
-            if module.is_record(record):
-                return module.NAME
+        for name, is_record in _LOOKS_LIKE:
+            if is_record(record):
+                return name
     raise FormatError(
         f"{path}: of no known format; expected JSON Lines with `entry_point` and `prompt` "
         "(HumanEval), `test_list` (MBPP), or `instance_id` and `base_commit` (SWE-bench). "

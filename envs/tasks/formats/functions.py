@@ -6,11 +6,12 @@ import ast
 import contextlib
 import doctest
 from collections.abc import Sequence
+from dataclasses import replace
 
 from .... import safe_ast
 from ....simulators.base import Brief
 from ...grading import MakeSandbox
-from ...sandbox.base import Limits, Snapshot
+from ...sandbox.base import Limits, Sandbox, Snapshot
 from ..base import PytestExam, Task, TaskKind
 from .base import FieldError, Loaded
 
@@ -119,28 +120,44 @@ def make_loaded(
         num_candidates=0,
         kind=TaskKind.IMPLEMENT,
     )
-    exam = _exam_if_needed(task, make_sandbox) if make_sandbox is not None else None
-    if exam is not None:
-        fields = {name: getattr(task, name) for name in Task.__dataclass_fields__}
-        task = Task(**{**fields, "exam": exam})
+    if make_sandbox is not None:
+        with contextlib.closing(make_sandbox()) as sandbox:
+            exam = _exam_if_needed(task, sandbox)
+            right = _right_examples(task, sandbox)
+        task = replace(task, exam=exam, files={MODULE: stub, VISIBLE: right})
     return Loaded(task=task, solution={MODULE: reference.encode()})
 
 
-def _exam_if_needed(task: Task, make_sandbox: MakeSandbox) -> PytestExam | None:
-    with contextlib.closing(make_sandbox()) as sandbox:
-        sandbox.restore(Snapshot(files={MODULE: task.files[MODULE].encode()}))
-        if sandbox.judge(task.hidden_tests, limits=_LIMITS).is_ok:
-            raise FieldError(f"task `{task.id}`: its tests pass without a solution; mend the tests")
-        sandbox.restore(Snapshot(files={MODULE: task.reference.encode()}))
-        if sandbox.judge(task.hidden_tests, limits=_LIMITS).is_ok:
-            return None
-        result = sandbox.check(task.hidden_tests, limits=_LIMITS)
-        if not result.is_ok:
-            messages = "; ".join(list(result.messages.values())[:2])
-            raise FieldError(
-                f"task `{task.id}`: its own solution does not pass its tests ({messages}); "
-                "mend the solution or the tests"
-            )
+def _right_examples(task: Task, sandbox: Sandbox) -> str:
+    """Return the visible tests without those that the reference fails: examples can be wrong."""
+    source = task.files[VISIBLE]
+    sandbox.restore(Snapshot(files={MODULE: task.reference.encode()}))
+    result = sandbox.check(source, limits=_LIMITS)
+    if result.is_ok:
+        return source
+    tree = safe_ast.parse(source)
+    tree.body = [
+        node
+        for node in tree.body
+        if not isinstance(node, ast.FunctionDef) or result.outcomes.get(node.name) == "passed"
+    ]
+    return f"{ast.unparse(tree)}\n"
+
+
+def _exam_if_needed(task: Task, sandbox: Sandbox) -> PytestExam | None:
+    sandbox.restore(Snapshot(files={MODULE: task.files[MODULE].encode()}))
+    if sandbox.judge(task.hidden_tests, limits=_LIMITS).is_ok:
+        raise FieldError(f"task `{task.id}`: its tests pass without a solution; mend the tests")
+    sandbox.restore(Snapshot(files={MODULE: task.reference.encode()}))
+    if sandbox.judge(task.hidden_tests, limits=_LIMITS).is_ok:
+        return None
+    result = sandbox.check(task.hidden_tests, limits=_LIMITS)
+    if not result.is_ok:
+        messages = "; ".join(list(result.messages.values())[:2])
+        raise FieldError(
+            f"task `{task.id}`: its own solution does not pass its tests ({messages}); "
+            "mend the solution or the tests"
+        )
     return PytestExam(
         files={HIDDEN: task.hidden_tests.encode()},
         fail_to_pass=tuple(f"{HIDDEN}::{name}" for name in result.outcomes),

@@ -33,7 +33,7 @@ cp -r {folder}/. "$work/"
 cd "$work" || exit 1
 python /tests/grade.py {ids} > /logs/verifier/reward.txt
 """
-_GRADE = '''"""Runs pytest over the current folder; prints the share of expected tests that passed."""
+_GRADE = '''"""Runs pytest here; prints the share of the expected tests that passed."""
 
 import contextlib
 import json

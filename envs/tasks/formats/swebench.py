@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from unidiff import PatchSet
 from unidiff.errors import UnidiffParseError
+from unidiff.patch import PatchSet
 
 from ....errors import ConfigError
 from ....simulators.base import Brief

@@ -10,7 +10,6 @@ from attacker import got, tried
 requests = {
     "TIOCSTI": (0x5412, b"x"),
     "TIOCLINUX": (0x541C, struct.pack("b", 3)),
-    "TIOCSCTTY": (0x540E, struct.pack("i", 1)),
     "RNDADDENTROPY": (0x40085203, struct.pack("ii8s", 64, 8, bytes(8))),
     "RNDCLEARPOOL": (0x5206, b""),
     "RNDZAPENTCNT": (0x5204, b""),

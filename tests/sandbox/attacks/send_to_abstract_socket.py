@@ -7,7 +7,7 @@ import socket
 
 from attacker import got, host, tried
 
-UNPROTECTED = "refused"
+UNPROTECTED = "escapes"
 
 tried(host["abstract"])
 address = "\0" + host["abstract"]

@@ -24,8 +24,8 @@ for pid in ("self", "1", str(os.getppid())):
         with contextlib.suppress(OSError):
             fd = os.open(path, os.O_WRONLY)
             os.write(fd, b"%d" % value)
-        if before is not None and standing(path) < before:
-            got(f"changed {path} from {before} to {value}")
+        if before is not None and standing(path) < min(before, 0):
+            got(f"changed {path} from {before} to {value}: the host's own come first now")
 for _ in range(7):
     if os.fork() == 0:
         held = bytearray(b"x") * (70 << 20)
