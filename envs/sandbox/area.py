@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -290,7 +289,7 @@ class Area:
             os.unlink(name, dir_fd=parent)
             return []
         if depth >= MAX_DEPTH:
-            moved = f".{secrets.token_hex(8)}"
+            moved = f".{os.urandom(8).hex()}"
             os.rename(name, moved, src_dir_fd=parent, dst_dir_fd=self.fd)
             return [moved]
         if info.st_mode & stat.S_IRWXU != stat.S_IRWXU:

@@ -1,9 +1,9 @@
 """One execution, as the server sees it: hand over a job, watch the limits, learn how it ended.
 
 Three processes have a part in it. The *forker* makes it and is the program's parent (`forker.py`).
-The *init* owns the PID, mount and IPC namespaces and does nothing; killing it ends everything in
-them, which only the kernel could do as surely. The *program* sets itself up, gives up every right,
-and runs the job. An execution is made ahead of its job and used once.
+The *init* owns the PID and mount namespaces and does nothing; killing it ends everything in them,
+which only the kernel could do as surely. The *program* sets itself up, gives up every right, and
+runs the job. An execution is made ahead of its job and used once.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from . import forker, rootfs
 from .capture import Capture
-from .program import READY
+from .program import HEAD, READY
 from .usage import Tree, guess_limit
 
 _CONTROL_BYTES = 1 << 20
 _POLL_S = 0.02
+_PATIENCE_S = 0.01
+"""For so long, outputs may fill their pipes before they are read."""
 _MAX_NEWS_BYTES = 4096
 _HANDLES_SPACE = socket.CMSG_SPACE(forker.NUM_HANDLES * 4)
 
@@ -38,7 +41,7 @@ class LostAhead(OSError):
 
 
 class End(NamedTuple):
-    """How a program ended."""
+    """How a program ended (all zero if none was to be collected)."""
 
     status: int
     """As from wait."""
@@ -73,7 +76,6 @@ class Line:
         self.end = end
         self._ordered: Order | None = None
         self._spare: Execution | None = None
-        self._num_expected = 0
         self._problem = ""
 
     def take(self, disk_bytes: int) -> Execution:
@@ -93,20 +95,26 @@ class Line:
         return self._pop()
 
     def order(self, disk_bytes: int, *, awaited: int) -> None:
-        """Have the next execution made; then, if `awaited` is a program, have its end told."""
+        """Have the next execution made, and the program `awaited` collected, if that is one.
+
+        One answer comes, when both have been done.
+        """
         pairs = [os.pipe() for _ in range(3)]
         link, theirs = socket.socketpair()
         writing = [write for _, write in pairs]
-        self._ordered = Order(disk_bytes, [read for read, _ in pairs], link)
+        ordered = Order(disk_bytes, [read for read, _ in pairs], link)
         try:
             ends = array.array("i", (*writing, theirs.fileno()))
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, ends)]
             self.end.sendmsg([forker.ORDER.pack(forker.EXECUTION, disk_bytes, awaited)], rights)
+        except OSError:
+            ordered.drop()
+            raise
         finally:
             theirs.close()
             for fd in writing:
                 os.close(fd)
-        self._num_expected += 2 if awaited else 1
+        self._ordered = ordered
 
     def branch(self) -> Line:
         """Start a forker that has pytest in memory and return the line to it.
@@ -130,8 +138,8 @@ class Line:
         execution.end()
         self.order(execution.disk_bytes, awaited=execution.program)
 
-    def receive(self) -> End | None:
-        """Take one piece of news; return it if it is the end of a program.
+    def receive(self) -> End:
+        """Take the answer to the last order; return how the awaited program ended.
 
         Raises:
             EOFError: the forker is dead.
@@ -141,21 +149,17 @@ class Line:
         )
         if not data:
             raise EOFError("the forker is dead")
-        self._num_expected -= 1
-        if data[:1] == forker.ENDED:
-            _, status, max_rss = forker.NEWS.unpack(data)
-            return End(status, max_rss * 1024)
         ordered, self._ordered = self._ordered, None
         if ordered is None:
             raise EOFError(f"the forker sent {data!r} unasked")
-        if data[:1] == forker.MADE:
-            _, program, init = forker.NEWS.unpack(data)
+        what, program, init, status, max_rss = forker.NEWS.unpack_from(data)
+        if what == forker.MADE:
             init_fd, tmp = array.array("i", rights[0][2])
             self._spare = Execution(ordered, program, init, init_fd, tmp)
         else:
             ordered.drop()
-            self._problem = data[1:].decode(errors="replace")
-        return None
+            self._problem = data[forker.NEWS.size :].decode(errors="replace")
+        return End(status, max_rss * 1024)
 
     def _pop(self) -> Execution:
         made, self._spare = self._spare, None
@@ -164,8 +168,8 @@ class Line:
         return made
 
     def _settle(self) -> None:
-        """Wait for all news that are still to come."""
-        while self._num_expected:
+        """Wait for the answer that is still to come, if one is."""
+        if self._ordered is not None:
             self.receive()
 
 
@@ -207,7 +211,7 @@ class Execution:
         if message != READY:
             raise OSError(f"an execution could not be isolated: {message.decode(errors='replace')}")
         text = marshal.dumps(job)
-        head = b"%d %d\n" % (len(text), len(blob))
+        head = HEAD.pack(len(text), len(blob))
         if len(blob) > _MAX_NEWS_BYTES:
             self._link.sendall(head + text)
             self._link.sendall(blob)
@@ -241,7 +245,7 @@ class Execution:
         duration_s = time.monotonic() - start_s
         if limit:
             self._kill()
-        while end is None:
+        if end is None:
             end = line.receive()
         if limit or tree.has_others():
             self._kill()
@@ -300,13 +304,13 @@ class Execution:
         Returns:
             The limit; how it ended, if it did; and the most tasks that were seen.
         """
-        poller = select.poll()
         by_fd = {capture.fd: capture for capture in captures}
         news = line.end.fileno()
-        for fd in (*by_fd, news, caller.fileno()):
-            poller.register(fd, select.POLLIN)
         start_s = time.monotonic()
         deadline, next_look, most_tasks = start_s + limits["wall_time_s"], start_s + _POLL_S, 0
+        poller = _wait_for_end(
+            news, caller.fileno(), by_fd, min(_PATIENCE_S, limits["wall_time_s"])
+        )
         while True:
             now = time.monotonic()
             if now >= deadline:
@@ -339,3 +343,18 @@ class Execution:
         poller = select.poll()
         poller.register(self._init_fd, select.POLLIN)
         poller.poll()
+
+
+def _wait_for_end(news: int, caller: int, outputs: Iterable[int], most_s: float) -> select.poll:
+    """Wait until there is news or the caller hangs up; return what waits for outputs as well.
+
+    Most programs end soon, and what they have written is then read in one go: to be woken up for
+    each line of it costs as much as to run them. The outputs count only if it takes longer.
+    """
+    poller = select.poll()
+    for fd in (news, caller):
+        poller.register(fd, select.POLLIN)
+    if not poller.poll(most_s * 1000):
+        for fd in outputs:
+            poller.register(fd, select.POLLIN)
+    return poller

@@ -6,8 +6,9 @@ program can find there what an earlier one was given or has said. And it writes 
 that it writes to after a fork has to be copied first.
 
 Its line to the server carries orders (how large /tmp is to be, and which program to collect) and
-news of what came of them. Orders bring the descriptors that a program writes to; news bring those
-by which the server watches and ends it.
+news of what came of each, once all of it has been done: a message less is a process less to wake.
+Orders bring the descriptors that a program writes to; news bring those by which the server watches
+and ends it.
 """
 
 from __future__ import annotations
@@ -29,17 +30,25 @@ from .program import become_program
 ORDER = struct.Struct("=cqq")
 """What is wanted; bytes of its /tmp; a program to collect once that has been done, or 0."""
 EXECUTION, PYTEST = b"x", b"p"
-NEWS = struct.Struct("=cqq")
-"""What has happened, and: program and init; or wait status and most resident KiB; or nothing."""
-READY, MADE, ENDED, FAILED = b"r", b"m", b"e", b"f"
+NEWS = struct.Struct("=cqqqq")
+"""`MADE`, program and init, or `FAILED`, 0, 0 and then the reason after all; wait status and most
+resident KiB of the collected program."""
+READY, MADE, FAILED = b"r", b"m", b"f"
 NUM_ENDS = 4
 """Descriptors in an order for an execution: stdout, stderr, reports, and the program's link."""
 NUM_HANDLES = 2
 """Descriptors in the news of one: of its init, and of its /tmp."""
 
+_Made = tuple[int, int, int, int]
 _MAX_ORDER_BYTES = 64
 _ENDS_SPACE = socket.CMSG_SPACE(NUM_ENDS * 4)
-_NAMESPACES = (kernel.CLONE_NEWPID, kernel.CLONE_NEWNS, kernel.CLONE_NEWIPC)
+# System V and POSIX queues, and memory with a key, would pass from one execution to another; where
+# the filter lets nobody make any, all executions may share the IPC namespace of their server.
+_NAMESPACES = {
+    "pid": kernel.CLONE_NEWPID,
+    "mnt": kernel.CLONE_NEWNS,
+    **({} if kernel.has_call_filter() else {"ipc": kernel.CLONE_NEWIPC}),
+}
 _NUM_REHEARSALS = 12
 _NUM_PYTEST_REHEARSALS = 3
 _REHEARSAL_BYTES = 1 << 20
@@ -97,12 +106,13 @@ def _serve_pytest(line: socket.socket, *, is_root: bool) -> NoReturn:
 
 
 def _serve(line: socket.socket, *, is_root: bool) -> NoReturn:
+    runner.prepare(rootfs.WORKSPACE)
     gc.collect()
     gc.disable()  # a collection would write to every page that the children share
     gc.freeze()
     kernel.set_dumpable(False)
     os.chdir("/")
-    line.send(NEWS.pack(READY, 0, 0))
+    line.send(READY)
     Forker(line, is_root=is_root).serve()
 
 
@@ -134,25 +144,40 @@ class Forker:
             # Their whole trees have been killed, and nobody need wait for the last of it.
             self._ended = [pid for pid in self._ended if os.waitpid(pid, os.WNOHANG)[0] == 0]
             fds = tuple(array.array("i", rights[0][2])) if rights else ()
+            made, problem = None, b""
             try:
-                if what == EXECUTION:
-                    self._make(fds, disk_bytes)
-                elif what == PYTEST:
-                    self._branch(*fds)
+                if what == PYTEST:
+                    self._branch(*fds)  # it answers for itself
+                    continue
+                made = self._make(fds, disk_bytes)
             except OSError as error:
-                self._line.send(FAILED + str(error).encode())
+                problem = str(error).encode()
             finally:
                 for fd in fds:
                     os.close(fd)
-            if awaited:
-                _, status, usage = os.wait4(awaited, 0)
-                self._ended.append(self._inits.pop(awaited))
-                self._line.send(NEWS.pack(ENDED, status, usage.ru_maxrss))
+            self._tell(made, problem, awaited)
 
-    def _make(self, ends: tuple[int, ...], disk_bytes: int) -> None:
-        tmp = rules = init = init_fd = program = -1
+    def _tell(self, made: _Made | None, problem: bytes, awaited: int) -> None:
+        """Collect the awaited program, if there is one, and tell what has been done."""
+        status = max_rss = 0
+        if awaited:
+            _, status, usage = os.wait4(awaited, 0)
+            max_rss = usage.ru_maxrss
+            self._ended.append(self._inits.pop(awaited))
+        if made is None:
+            self._line.send(NEWS.pack(FAILED, 0, 0, status, max_rss) + problem)
+            return
+        program, init, *handles = made
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", handles))]
+        self._line.sendmsg([NEWS.pack(MADE, program, init, status, max_rss)], rights)
+        for fd in handles:
+            os.close(fd)
+
+    def _make(self, ends: tuple[int, ...], disk_bytes: int) -> _Made:
+        """Make an execution: its program, its init, and descriptors of the init and of its /tmp."""
+        tmp = rules = init = init_fd = -1
         try:
-            kernel.unshare(sum(_NAMESPACES))
+            kernel.unshare(sum(_NAMESPACES.values()))
             try:
                 rootfs.mount_tmp(disk_bytes)
                 tmp = os.open("/tmp", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -162,21 +187,21 @@ class Forker:
                 if program == 0:
                     become_program(ends, self._walls, rules, is_root=self._is_root)
             finally:
-                for kind, own in zip(_NAMESPACES, self._own, strict=True):
+                for own, kind in self._own:
                     kernel.enter_namespace(own, kind)
-            self._inits[program] = init
-            handles = array.array("i", (init_fd, tmp))
-            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)]
-            self._line.sendmsg([NEWS.pack(MADE, program, init)], rights)
         except BaseException:
             if init > 0:
                 signal.pidfd_send_signal(init_fd, signal.SIGKILL)
                 os.waitpid(init, 0)
-            raise
-        finally:
-            for fd in (init_fd, tmp, rules):
+            for fd in (init_fd, tmp):
                 if fd >= 0:
                     os.close(fd)
+            raise
+        finally:
+            if rules >= 0:
+                os.close(rules)
+        self._inits[program] = init
+        return program, init, init_fd, tmp
 
     def _branch(self, fd: int) -> None:
         pid = os.fork()
@@ -186,10 +211,12 @@ class Forker:
         self._ended.append(pid)  # one that finds no pytest ends at once
 
 
-def _own_namespaces() -> tuple[int, ...]:
-    """Open the namespaces of this process that an execution gets anew."""
+def _own_namespaces() -> tuple[tuple[int, int], ...]:
+    """Open the namespaces of this process that an execution gets anew; each with its type."""
     flags = os.O_RDONLY | os.O_CLOEXEC
-    return tuple(os.open(f"/proc/self/ns/{kind}", flags) for kind in ("pid", "mnt", "ipc"))
+    return tuple(
+        (os.open(f"/proc/self/ns/{name}", flags), kind) for name, kind in _NAMESPACES.items()
+    )
 
 
 def _rehearse(kind: str, times: int) -> None:

@@ -7,6 +7,7 @@ import gc
 import marshal
 import os
 import resource
+import struct
 from typing import Any, NoReturn
 
 from . import cgroups, fork_hooks, kernel, rootfs, runner
@@ -14,6 +15,8 @@ from .landlock import Landlock
 
 READY = b"ready"
 """What the program says when it is isolated and waits for its job; anything else is an error."""
+HEAD = struct.Struct("=QQ")
+"""What a job begins with: the sizes of its description and of what follows that."""
 
 _CONTROL, _LINK = 3, 4
 
@@ -115,10 +118,7 @@ def _receive_head() -> tuple[bytes, int]:
 
     The process ends quietly if the server wants nothing done.
     """
-    line = b""
-    while not line.endswith(b"\n"):
-        line += os.read(_LINK, 1) or os._exit(0)
-    text_size, blob_size = map(int, line.split())
+    text_size, blob_size = HEAD.unpack(_receive(HEAD.size))
     return _receive(text_size), blob_size
 
 

@@ -105,6 +105,19 @@ class Prepared:
     """What `os.environ` holds."""
     streams: tuple[TextIO, TextIO, TextIO] | None = None
     """Objects for `sys.stdin`, `sys.stdout` and `sys.stderr`."""
+    folder: str | None = None
+    """The folder whose modules are imported by source alone; if any, `random` is seeded, too."""
+
+
+def prepare(folder: str) -> None:
+    """Do, in a server, what each of its forks would have to do before a job in `folder`.
+
+    The folder is not put on `sys.path`: the server itself must import nothing from there.
+    """
+    sources.believe_no_bytecode(folder)
+    sys.path_importer_cache[folder] = sys.path_hooks[0](folder)
+    random.seed(0)
+    Prepared.folder = folder
 
 
 def rehearse(kind: str, control: int, times: int) -> None:
@@ -219,13 +232,15 @@ def _start() -> None:
     sys.stdin, sys.stdout, sys.stderr = Prepared.streams or _make_streams()
     sys.dont_write_bytecode = True
     sys.argv = [MAIN_FILE]
-    random.seed(0)  # so that code which forgets to seed still does the same in every run
+    if Prepared.folder is None:
+        random.seed(0)  # so that code which forgets to seed still does the same in every run
 
 
 def _see_area(*, is_first: bool) -> None:
     """Let modules of the current folder be imported, before loaded ones if `is_first`."""
     folder = os.getcwd()
-    sources.believe_no_bytecode(folder)
+    if folder != Prepared.folder:
+        sources.believe_no_bytecode(folder)
     sys.path.insert(0, folder)
     if is_first:  # not for pytest: what that has imported comes first, as anywhere
         _forget_shadowed(os.listdir())

@@ -129,6 +129,7 @@ class Server:
         self._pytest: Line | None = None
         self._env = {**os.environ, "PATH": rootfs.search_path()}
         self._own = _OWN_PROCESSES_AS_ROOT if is_root else _OWN_PROCESSES_AS_USER
+        self._bounds: tuple[Any, dict[int, tuple[int, int]]] = None, {}
         self._group = group
         if group is not None:
             group.settle()
@@ -187,8 +188,10 @@ class Server:
     ) -> tuple[Execution, float]:
         """Hand the job to an execution; return it, and when, in seconds since the epoch."""
         limits, env = job["limits"], job["env"]
-        bounds = runner.resource_limits(limits, processes=limits["processes"] + self._own)
-        told = {**job, "env": None if env == self._env else env, "limits": bounds}
+        if limits != self._bounds[0]:
+            processes = limits["processes"] + self._own
+            self._bounds = limits, runner.resource_limits(limits, processes=processes)
+        told = {**job, "env": None if env == self._env else env, "limits": self._bounds[1]}
         for is_last in (False, True):
             execution = line.take(disk_bytes)
             start_s = time.time()

@@ -31,7 +31,11 @@ class Tree:
     def __init__(self, init: int, program: int, *, bounded: tuple[int, ...] = ()) -> None:
         self.init = init
         self.program = program
-        self._devices = {os.fstat(fd).st_dev for fd in bounded}
+        self._bounded = bounded
+
+    @functools.cached_property
+    def _devices(self) -> set[int]:
+        return {os.fstat(fd).st_dev for fd in self._bounded}
 
     def measure(self, limits: dict[str, Any]) -> tuple[int, str | None]:
         """Return the number of tasks, and the limit that the whole tree has broken, if any.

@@ -17,6 +17,7 @@ from typing import Any
 
 _SIZES = struct.Struct("!IQ")
 _CHUNK_BYTES = 1 << 20
+_SMALL_BYTES = 1 << 14
 
 Header = dict[str, Any]
 Message = tuple[Header, bytes]
@@ -48,6 +49,12 @@ def receive(link: socket.socket, deadline: float | None = None) -> Message:
     return header, _receive_exactly(link, blob_size, deadline)
 
 
+def receive_answer(link: socket.socket, deadline: float) -> Message:
+    """Receive one message behind which no other can be; as `receive`, with fewer system calls."""
+    text, blob = _receive_alone(link, deadline)
+    return json.loads(bytes(text)), bytes(blob)
+
+
 def send_job(link: socket.socket, job: Header, blob: bytes) -> None:
     """Send a job to a server."""
     text = marshal.dumps(job)
@@ -56,9 +63,25 @@ def send_job(link: socket.socket, job: Header, blob: bytes) -> None:
 
 def receive_job(link: socket.socket) -> tuple[Header, memoryview]:
     """Receive a job (Closed if the caller has gone)."""
-    text_size, blob_size = _SIZES.unpack(_receive_exactly(link, _SIZES.size, None))
-    data = memoryview(_receive_exactly(link, text_size + blob_size, None))
-    return marshal.loads(data[:text_size]), data[text_size:]
+    text, blob = _receive_alone(link, None)
+    return marshal.loads(text), blob
+
+
+def _receive_alone(link: socket.socket, deadline: float | None) -> tuple[memoryview, memoryview]:
+    """Receive the two parts of one message; the other side sends no more until it has an answer."""
+    if deadline is not None:
+        _wait(link, deadline)
+    data = link.recv(_SMALL_BYTES)
+    if len(data) < _SIZES.size:
+        data += _receive_exactly(link, _SIZES.size - len(data), deadline)
+    text_size, blob_size = _SIZES.unpack_from(data)
+    missing = _SIZES.size + text_size + blob_size - len(data)
+    if missing < 0:
+        raise ValueError(f"{-missing} bytes follow a message")
+    if missing:
+        data += _receive_exactly(link, missing, deadline)
+    parts = memoryview(data)[_SIZES.size :]
+    return parts[:text_size], parts[text_size:]
 
 
 def _receive_exactly(link: socket.socket, size: int, deadline: float | None) -> bytes:

@@ -115,7 +115,7 @@ class Worker:
             if job["kind"] == "pytest" and not self._has_used_pytest:
                 deadline += _START_S
             wire.send_job(self.link, job, blob)
-            answer = wire.receive(self.link, deadline)
+            answer = wire.receive_answer(self.link, deadline)
         except (wire.Closed, TimeoutError, OSError, ValueError) as cause:
             last_words = self._last_words()
             self.end()

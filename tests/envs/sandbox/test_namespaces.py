@@ -595,6 +595,35 @@ def test_a_program_may_change_itself_and_its_children_but_not_process_1(
     assert told == "9"
 
 
+def test_nothing_can_be_made_or_found_in_the_ipc_namespace_that_executions_share(
+    sandbox: NamespaceSandbox,
+) -> None:
+    told = _tell(
+        sandbox,
+        """
+        import ctypes, errno, os, platform
+        libc = ctypes.CDLL(None, use_errno=True)
+        numbers = {"x86_64": (29, 64, 68, 240), "aarch64": (194, 190, 186, 180)}
+        shmget, semget, msgget, mq_open = numbers[platform.machine()]
+        made = []
+        for key in (0, 7):
+            made += [libc.syscall(call, key, 4096, 0o1600) for call in (shmget, semget)]
+            made.append(libc.syscall(msgget, key, 0o1600))
+        made.append(libc.syscall(mq_open, b"/sim2live", os.O_CREAT | os.O_RDWR, 0o600, None))
+        made.append(libc.syscall(mq_open, b"sim2live", os.O_RDONLY, 0, None))
+        refused = ctypes.get_errno() == errno.EPERM
+        # What SHM_INFO, SEM_INFO and MSG_INFO return is the highest index in use.
+        used = [libc.shmctl(0, 14, ctypes.create_string_buffer(256))]
+        used.append(libc.semctl(0, 0, 19, ctypes.create_string_buffer(256)))
+        used.append(libc.msgctl(0, 12, ctypes.create_string_buffer(256)))
+        print(set(made), refused, used, os.readlink("/proc/self/ns/ipc"))
+        """,
+    )
+    ours = os.readlink("/proc/self/ns/ipc")
+    assert told.startswith("{-1} True [0, 0, 0] ipc:[")
+    assert not told.endswith(ours)
+
+
 def test_memory_of_no_process_counts_but_a_mapping_that_is_shared_only_once(
     sandbox: NamespaceSandbox,
 ) -> None:
