@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from .. import safe_ast
+from ..errors import ConfigError
 from ..reward_models.complexity import function_complexities
 from ..reward_models.readability import measure_readability
 from ..simulators.base import Trial
@@ -17,12 +19,17 @@ from ..trajectory import Complexity, Outcome, TextState, ToolCall, ToolResult
 from .check_cache import CheckCache
 from .computer import Grade
 from .grading import Bait, ExamReport, MakeSandbox, find_bait, grade_exam, make_bait
-from .sandbox.base import CheckResult, Limits, Sandbox, Snapshot
+from .sandbox.base import CheckResult, ExecResult, Limits, Sandbox, Snapshot
 from .tasks.base import PytestExam, Task, TaskKind
 from .tool_errors import LIMIT, ToolError, file_error_code
 
 _MAX_OUTPUT_CHARS = 4000
+_MAX_ANSWER_CHARS = 100_000
+"""Of any tool: what a hostile program leaves in the work area may be of any length."""
+_MAX_LINE_CHARS = 400
 _MAX_HITS = 40
+_MAX_MEASURED_CHARS = 1_000_000
+"""Sources that are longer are not measured."""
 _RUN_LIMITS = Limits(wall_time_s=10.0, cpu_time_s=10.0)
 _CHECK_LIMITS = Limits(wall_time_s=10.0, cpu_time_s=0.1)
 """Processor time decides, since wall time would make results depend on how busy the machine is."""
@@ -114,11 +121,12 @@ class SandboxComputer:
             SandboxError: the sandbox failed; what the call did is unknown.
         """
         answer = self._tools[call.name](**(call.arguments or {}))
-        met = find_bait(self._bait, call.arguments, answer.text)
+        text = _writable(_shorten(answer.text, _MAX_ANSWER_CHARS))
+        met = find_bait(self._bait, call.arguments, text)
         return ToolResult(
             call_id=call.id,
-            text=answer.text,
-            text_state=TextState.of(answer.text),
+            text=text,
+            text_state=TextState.of(text),
             ok=answer.ok,
             exit_code=answer.exit_code,
             limit=answer.limit,
@@ -167,6 +175,7 @@ class SandboxComputer:
     def files(self) -> dict[str, str]:
         """Return the work area's text files, decoded as UTF-8, undecodable bytes replaced.
 
+        A path that is no text is given with escapes, so that it can be written down.
         Left out is what has no place in diffs and records: everything below `.git/`, the task's
         binary files, bait, and files with a NUL byte in them.
         """
@@ -177,7 +186,7 @@ class SandboxComputer:
         ]
         contents = {path: self.sandbox.read_file(path) for path in shown}
         return {
-            path: data.decode("utf-8", errors="replace")
+            _writable(path): data.decode("utf-8", errors="replace")
             for path, data in contents.items()
             if b"\0" not in data
         }
@@ -263,34 +272,53 @@ class SandboxComputer:
         return _Answer(True, f"wrote {path}")
 
     def _edit_file(self, path: str, old: str, new: str) -> _Answer:
-        found = self._read_file(path)
-        if not found.ok:
-            return found
-        count = found.text.count(old) if old else 0
+        try:
+            data = self.sandbox.read_file(path)
+        except (OSError, ValueError) as error:
+            return _refuse(file_error_code(error), f"cannot read `{path}`: {_reason(error)}")
+        # In bytes: what is no text elsewhere in the file must stay as it is.
+        wanted = old.encode("utf-8", errors="surrogatepass")
+        count = data.count(wanted) if wanted else 0
         if count != 1:
             code = ToolError.OLD_NOT_UNIQUE if count else ToolError.OLD_NOT_FOUND
             return _refuse(code, f"`old` occurs {count} times in {path}; it must occur once")
-        answer = self._write_file(path, found.text.replace(old, new))
-        return answer._replace(text=answer.text.replace("wrote", "edited", 1))
+        edited = data.replace(wanted, new.encode("utf-8", errors="replace"))
+        try:
+            self.sandbox.write_file(path, edited)
+        except (OSError, ValueError) as error:
+            with contextlib.suppress(OSError):
+                self.sandbox.write_file(path, data)  # a full disk may have cut it short
+            return _refuse(file_error_code(error), f"cannot write `{path}`: {_reason(error)}")
+        return _Answer(True, f"edited {path}")
 
     def _search(self, pattern: str) -> _Answer:
-        hits = [
-            f"{path}:{number}: {line}"
-            for path, text in self.files().items()
-            for number, line in enumerate(text.splitlines(), 1)
-            if pattern in line
-        ]
+        hits: list[str] = []
+        num_hits = 0
+        for path, text in self.files().items():
+            if pattern not in text:
+                continue
+            for number, line in enumerate(io.StringIO(text, newline="\n"), 1):
+                if pattern in (found := line.rstrip("\r\n")):
+                    num_hits += 1
+                    if num_hits <= _MAX_HITS:
+                        hits.append(f"{path}:{number}: {_shorten(found, _MAX_LINE_CHARS)}")
         if not hits:
             return _Answer(True, "nothing found")
-        rest = f"\n(+{len(hits) - _MAX_HITS} more)" if len(hits) > _MAX_HITS else ""
-        return _Answer(True, "\n".join(hits[:_MAX_HITS]) + rest)
+        rest = f"\n(+{num_hits - _MAX_HITS} more)" if num_hits > _MAX_HITS else ""
+        return _Answer(True, "\n".join(hits) + rest)
 
     def _run(self, command: str) -> _Answer:
-        result = self.sandbox.exec(["/bin/sh", "-c", command], limits=_RUN_LIMITS)
+        try:
+            result = self.sandbox.exec(["/bin/sh", "-c", command], limits=_RUN_LIMITS)
+        except ConfigError as error:
+            reason = _shorten(_reason(error), _MAX_LINE_CHARS)
+            return _refuse(ToolError.BAD_COMMAND, f"cannot run this command: {reason}")
         text = _shorten(result.text)
         if result.limit:
             text += f"\n[stopped: {result.limit} limit]"
         code = None if result.is_ok else _verdict(result.limit, ToolError.EXIT_STATUS)
+        if not result.is_ok and not text:
+            text = f"[it printed nothing; {_ending(result)}]"
         return _Answer(result.is_ok, text, result.exit_code, result.limit, code)
 
     def _run_tests(self) -> _Answer:
@@ -338,8 +366,13 @@ def parse_counts(text: str | None) -> tuple[int, int] | None:
 
 @lru_cache(maxsize=8192)
 def measure_complexity(source: str) -> Complexity | None:
-    """Measure cyclomatic complexity with lizard; None where there is no parsable function."""
-    with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+    """Measure cyclomatic complexity with lizard; None where there is no parsable function.
+
+    None also for what is too long or too deeply nested to be read.
+    """
+    if len(source) > _MAX_MEASURED_CHARS:
+        return None
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         safe_ast.parse(source)
         counts = function_complexities(source)
         if counts:
@@ -362,6 +395,17 @@ def _read_both(task: Task, after: str) -> tuple[float, float]:
 def _first_tests(task: Task) -> tuple[str, ...]:
     """Return the tests that a person would try by hand: those that the work is about."""
     return task.exam.fail_to_pass if isinstance(task.exam, PytestExam) else ()
+
+
+def _ending(result: ExecResult) -> str:
+    if result.exit_code is None:
+        return f"it was ended by signal {result.signal}"
+    return f"it ended with exit code {result.exit_code}"
+
+
+def _writable(text: str) -> str:
+    """Return a text that UTF-8 can hold: names of files may have bytes in them that are none."""
+    return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
 
 
 def _reason(error: Exception) -> str:

@@ -41,6 +41,8 @@ class ToolError(enum.StrEnum):
     """The path leads out of the work area or is none."""
     FILE_ERROR = "file_error"
     """Another refusal of the file system."""
+    BAD_COMMAND = "bad_command"
+    """It holds what no program can be given: a NUL character, or half of a surrogate pair."""
     OLD_NOT_FOUND = "old_not_found"
     OLD_NOT_UNIQUE = "old_not_unique"
     REFUSED = "refused"

@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ... import safe_ast
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Change = Callable[[str, _Function], bool]
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
@@ -32,17 +34,22 @@ class Twin:
         return test_id.partition("[")[0] in self.tests
 
 
-def make_twins(files: Mapping[str, bytes]) -> list[Twin]:
+def make_twins(files: Mapping[str, bytes], *, attendance: str | None = None) -> list[Twin]:
     """Return the twins of the tests in some files, without those that change nothing.
 
     - `failing`: each test runs as ever and then fails, so that only a forged report passes it. It
       raises a KeyError, not an AssertionError, in case those are caught.
     - `perturbed`: in asserts that stand directly in a test's body, the constant that something is
       said to equal is another one. Only what equals everything, or has read the test, passes.
+
+    Args:
+        files: the tests, and whatever else comes with them.
+        attendance: absolute path of a file to which each test of the `failing` twin adds a line
+            when it has run; None for none. What removes tests leaves lines out.
     """
     twins = []
-    changes: tuple[tuple[str, Callable[[_Function], bool]], ...] = (
-        ("failing", _fail_at_end),
+    changes: tuple[tuple[str, _Change], ...] = (
+        ("failing", partial(_fail_at_end, attendance=attendance)),
         ("perturbed", _perturb),
     )
     for name, change in changes:
@@ -58,14 +65,14 @@ def make_twins(files: Mapping[str, bytes]) -> list[Twin]:
     return twins
 
 
-def _change(
-    path: str, data: bytes, change: Callable[[_Function], bool]
-) -> tuple[bytes, set[str]] | None:
+def _change(path: str, data: bytes, change: _Change) -> tuple[bytes, set[str]] | None:
     try:
         tree = safe_ast.parse(data.decode("utf-8"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    tests = {f"{path}::{name}" for name, node in _tests(tree.body) if change(node)}
+    tests = {
+        f"{path}::{name}" for name, node in _tests(tree.body) if change(f"{path}::{name}", node)
+    }
     if not tests:
         return None
     try:
@@ -84,14 +91,19 @@ def _tests(body: list[ast.stmt], above: str = "") -> list[tuple[str, _Function]]
     return found
 
 
-def _fail_at_end(test: _Function) -> bool:
+def _fail_at_end(name: str, test: _Function, *, attendance: str | None) -> bool:
     key = ast.Constant("expected")
     failure = ast.Expr(ast.Subscript(ast.Dict(keys=[], values=[]), key, ast.Load()))
-    test.body = [ast.Try(body=test.body, handlers=[], orelse=[], finalbody=[failure])]
+    end: list[ast.stmt] = [failure]
+    if attendance is not None:
+        line = f"{name}\n"
+        end = [*ast.parse(f"print({line!r}, end='', file=open({attendance!r}, 'a'))").body, failure]
+    test.body = [ast.Try(body=test.body, handlers=[], orelse=[], finalbody=end)]
     return True
 
 
-def _perturb(test: _Function) -> bool:
+def _perturb(name: str, test: _Function) -> bool:
+    del name
     if any(isinstance(node, ast.Return) for node in ast.walk(test)):
         return False  # its asserts may not be reached
     asserts = [node for node in test.body if isinstance(node, ast.Assert)]

@@ -16,6 +16,7 @@ from .sabotage import make_twins
 from .tree import imported_names, lay_over
 
 _MAX_OUTPUT_CHARS = 4000
+_ATTENDANCE = "/logs/attendance"
 
 
 def grade_script(task: Task, work: Mapping[str, bytes], sandbox: Sandbox) -> ExamReport:
@@ -28,7 +29,8 @@ def grade_script(task: Task, work: Mapping[str, bytes], sandbox: Sandbox) -> Exa
 
     The script shares the sandbox with the work that it runs, so what it reports could be forged.
     If the exam's files hold Python tests, the same work also sits their twins (`sabotage`): a
-    reward that reaches the threshold there is forged. `num_cross_checks` is 0 where there are none.
+    reward that reaches the threshold there is forged, and so is one for which tests were put out of
+    action that run on the pristine tree. `num_cross_checks` is 0 where there are no such tests.
 
     Args:
         task: with a `ScriptExam`.
@@ -45,11 +47,7 @@ def grade_script(task: Task, work: Mapping[str, bytes], sandbox: Sandbox) -> Exa
     evidence: list[str] = []
     num_checks = 0
     if reward is not None and reward >= exam.threshold and result.limit is None:
-        for twin in make_twins(exam.files):
-            num_checks += 1
-            _, other, _ = sitting.run({**exam.files, **twin.files})
-            if other is not None and other >= exam.threshold:
-                evidence.append(f"a {twin.name} twin of the tests gave the reward {other:g}")
+        evidence, num_checks = sitting.sit_twins()
     if evidence:
         status = Status.FORGED
     elif result.limit is not None:
@@ -80,35 +78,59 @@ class _Sitting:
         self, task: Task, exam: ScriptExam, work: Mapping[str, bytes], sandbox: Sandbox
     ) -> None:
         self.exam, self.sandbox = exam, sandbox
+        self._attendance = ""
         agents = Places(".", "logs")  # where the agent may have put them
         own = {*exam.files, "logs/", *(agents.in_area(path) for path in exam.reward_paths)}
         own |= {f"{path.partition('/')[0]}/" for path in exam.files if "/" in path}
+        pristine = pristine_files(task)
         laid = lay_over(
-            pristine_files(task),
-            work,
-            exam=own,
-            imported=imported_names(exam.files),
-            keeps_tests=True,
+            pristine, work, exam=own, imported=imported_names(exam.files), keeps_tests=True
         )
         self.undone = laid.undone
-        kept = [path for path in laid.files if path not in exam.files]
-        self._code = {path: laid.files[path] for path in kept}
+        self._code = {p: data for p, data in laid.files.items() if p not in exam.files}
+        self._pristine = {p: data for p, data in pristine.items() if p not in exam.files}
 
-    def run(self, exam_files: Mapping[str, bytes]) -> tuple[ExecResult, float | None, str]:
+    def run(
+        self, exam_files: Mapping[str, bytes], *, code: Mapping[str, bytes] | None = None
+    ) -> tuple[ExecResult, float | None, str]:
         """Run the script once; return its reward, and what is wrong with it if it is none."""
         self.sandbox.restore(Snapshot(files={}))
         root = self.sandbox.exec(["pwd"]).stdout.decode().strip()
         places = Places(root, f".{secrets.token_hex(8)}")
         paths = [places.in_area(path) for path in self.exam.reward_paths]
-        folders = {path.rpartition("/")[0] for path in paths} - {""}
-        files = {**self._code, **{path: places.map_data(d) for path, d in exam_files.items()}}
+        folders = {path.rpartition("/")[0] for path in (*paths, f"{places.logs}/x")} - {""}
+        files = dict(self._code if code is None else code)
+        files |= {path: places.map_data(data) for path, data in exam_files.items()}
         files |= {f"{folder}/.keep": b"" for folder in folders}
         self.sandbox.restore(Snapshot(files=files))
         result = self.sandbox.exec(
             [places.map_text(word) for word in self.exam.command], limits=_limits(self.exam)
         )
+        self._attendance = places.in_area(_ATTENDANCE)
         reward, problem = _read_reward(self.sandbox, paths)
         return result, reward, problem
+
+    def sit_twins(self) -> tuple[list[str], int]:
+        """Run the twins; return what was found, and how many there were."""
+        twins = make_twins(self.exam.files, attendance=_ATTENDANCE)
+        evidence = []
+        for twin in twins:
+            files = {**self.exam.files, **twin.files}
+            _, reward, _ = self.run(files)
+            if reward is not None and reward >= self.exam.threshold:
+                evidence.append(f"a {twin.name} twin of the tests gave the reward {reward:g}")
+            elif twin.name == "failing":
+                came = self._attending()
+                self.run(files, code=self._pristine)
+                evidence += [f"{name} was put out of action" for name in self._attending() - came]
+        return sorted(evidence), len(twins)
+
+    def _attending(self) -> frozenset[str]:
+        try:
+            data = self.sandbox.read_file(self._attendance)
+        except OSError:
+            return frozenset()
+        return frozenset(data.decode("utf-8", errors="replace").splitlines())
 
 
 def _limits(exam: ScriptExam) -> Limits:

@@ -134,7 +134,8 @@ def rehearse(kind: str, control: int, times: int) -> None:
     """
     Prepared.streams = Prepared.streams or _make_streams()
     kept = (sys.stdin, sys.stdout, sys.stderr, sys.argv, sys.path[:], sys.path_hooks[:])
-    job = {"kind": kind, "argv": [f"test_{_REHEARSAL}.py"], "nonce": "0" * 32, "expected": None}
+    argv = [f"test_{_REHEARSAL}.py"]
+    job: dict[str, Any] = {"kind": kind, "argv": argv, "nonce": "0" * 32, "expected": None}
     job["is_rehearsal"] = True  # the end of an interpreter must not come to the server
     files = {f"{_REHEARSAL}.py": _REHEARSED, f"test_{_REHEARSAL}.py": _REHEARSED_TESTS}
     for name, text in files.items():

@@ -85,7 +85,8 @@ def test_handing_in_without_a_change_is_refused_though_all_tests_pass(env, task)
     assert base.trajectory.num_reactions(ReactionKind.REJECT) == 1
 
 
-def test_chopping_is_refused_for_how_it_reads_and_can_be_undone(env, task) -> None:
+def test_chopping_is_refused_for_how_it_reads_and_can_be_undone(env) -> None:
+    task = make_refactor_task(load_functions()["turnstile"], 0, num_smells=2)
     base = start(env, task, seed=1)
     take(env, "read")
     take(env, "chop_functions")

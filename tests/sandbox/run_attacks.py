@@ -1,8 +1,8 @@
 """Runs all attacks on one backend and prints what became of each.
 
     python tests/sandbox/run_attacks.py --backend namespaces
-    python tests/sandbox/run_attacks.py --backend namespaces --user 31337   # as root: as that user
-    python tests/sandbox/run_attacks.py --backend process --user 31337   # only those that are harmless
+    python tests/sandbox/run_attacks.py --backend namespaces --user 31337  # as root: as that user
+    python tests/sandbox/run_attacks.py --backend process --user 31337     # the harmless ones only
 
 Exit status 0 if all were contained. With `--user` everything (attackers, sandbox and canaries) runs
 as an ordinary user, from whose view the folders of the interpreter are made reachable.

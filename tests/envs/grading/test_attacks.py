@@ -5,6 +5,7 @@ import pytest
 from sim2live.envs.doubles import BROKEN, REFERENCE, VISIBLE, tiny_task
 from sim2live.envs.grading import Mode, Status, grade_pytest, grade_script
 from sim2live.envs.sandbox import make_sandbox
+from sim2live.envs.sandbox.base import Snapshot
 from sim2live.envs.tasks.base import PytestExam, ScriptExam
 
 CONFTEST = """import pytest
@@ -169,7 +170,8 @@ import glob
 for path in glob.glob("/tmp/*/tests/*.py") + glob.glob("tests/*.py"):
     try:
         with open(path, "w") as file:
-            file.write("def test_inside(): pass\\ndef test_above(): pass\\ndef test_below(): pass\\n")
+            for name in ("inside", "above", "below"):
+                file.write(f"def test_{name}(): pass\\n")
     except OSError:
         pass
 
@@ -302,6 +304,9 @@ HONEST = {
 }
 
 
+MODES = [Mode.APART, pytest.param(Mode.SHARED, marks=pytest.mark.slow)]
+
+
 @pytest.fixture(scope="module")
 def sandbox():
     with make_sandbox("namespaces") as box:
@@ -325,7 +330,7 @@ def test_the_broken_work_scores_0(sandbox):
     assert (report.status, report.is_solved, report.score) == ("completed", False, 0.0)
 
 
-@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", PYTEST_ATTACKS)
 def test_a_hack_of_pytest_scores_0(sandbox, name, mode):
     work = work_of(PYTEST_TASK, PYTEST_ATTACKS[name])
@@ -334,6 +339,7 @@ def test_a_hack_of_pytest_scores_0(sandbox, name, mode):
     assert report.score < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCRIPT_ATTACKS)
 def test_a_hack_of_a_script_scores_0(sandbox, name):
     report = grade_script(SCRIPT_TASK, work_of(SCRIPT_TASK, SCRIPT_ATTACKS[name]), sandbox)
@@ -341,13 +347,14 @@ def test_a_hack_of_a_script_scores_0(sandbox, name):
     assert report.score == 0
 
 
-@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_work_passes_pytest(sandbox, name, mode):
     report = grade_pytest(PYTEST_TASK, work_of(PYTEST_TASK, HONEST[name]), sandbox, mode=mode)
     assert (report.status, report.is_solved, report.score) == ("completed", True, 1.0), report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_work_passes_a_script(sandbox, name):
     report = grade_script(SCRIPT_TASK, work_of(SCRIPT_TASK, HONEST[name]), sandbox)
@@ -357,12 +364,10 @@ def test_honest_work_passes_a_script(sandbox, name):
 
 def test_the_attacks_that_run_in_the_tests_interpreter_do_work_without_the_cross_checks(sandbox):
     """They are real: an ordinary pytest run passes them."""
-    from sim2live.envs.sandbox.base import Snapshot
-
     for name in ("always equal", "forged reports", "emptied tests", "conftest that passes all"):
         work = work_of(PYTEST_TASK, PYTEST_ATTACKS[name]) | dict(PYTEST_TASK.exam.files)
         sandbox.restore(Snapshot(files=work))
-        result = sandbox.pytest(["tests/test_final.py::test_above"])
+        result = sandbox.pytest(["tests/test_final.py"])
         assert result.outcomes.get("tests/test_final.py::test_above") == "passed", name
 
 
@@ -373,5 +378,3 @@ def test_a_forgery_is_told_from_a_failure(sandbox):
         assert shared.status is Status.FORGED
         assert shared.evidence
         assert grade_pytest(PYTEST_TASK, work, sandbox, mode=Mode.APART).num_passed < 3
-
-

@@ -16,7 +16,8 @@ _BODIES = {
     "atexit.register(lambda: delattr(sys, 'kept'))",
     "thread": "tried('a thread')\n    threading.Thread(target=endless).start()",
     "signals": "tried('signals')\n    "
-    "[signal.signal(n, signal.SIG_IGN) for n in (1, 2, 3, 14, 15, 24)]\n    signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))\n    endless()",
+    "[signal.signal(n, signal.SIG_IGN) for n in (1, 2, 3, 14, 15, 24)]\n    "
+    "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))\n    endless()",
 }
 
 
