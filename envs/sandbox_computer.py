@@ -28,8 +28,8 @@ _MAX_ANSWER_CHARS = 100_000
 """Of any tool: what a hostile program leaves in the work area may be of any length."""
 _MAX_LINE_CHARS = 400
 _MAX_HITS = 40
-_MAX_MEASURED_CHARS = 1_000_000
-"""Sources that are longer are not measured."""
+_MAX_MEASURED_CHARS = 100_000
+"""Longer sources are not measured: it takes 4 us and 500 bytes of memory per character."""
 _RUN_LIMITS = Limits(wall_time_s=10.0, cpu_time_s=10.0)
 _CHECK_LIMITS = Limits(wall_time_s=10.0, cpu_time_s=0.1)
 """Processor time decides, since wall time would make results depend on how busy the machine is."""
@@ -179,16 +179,10 @@ class SandboxComputer:
         Left out is what has no place in diffs and records: everything below `.git/`, the task's
         binary files, bait, and files with a NUL byte in them.
         """
-        shown = [
-            path
-            for path in self.sandbox.list_files()
-            if not path.startswith(".git/") and path not in self._not_shown
-        ]
-        contents = {path: self.sandbox.read_file(path) for path in shown}
         return {
             _writable(path): data.decode("utf-8", errors="replace")
-            for path, data in contents.items()
-            if b"\0" not in data
+            for path, data in sorted(self.sandbox.snapshot().files.items())
+            if not path.startswith(".git/") and path not in self._not_shown and b"\0" not in data
         }
 
     def snapshot(self) -> Snapshot:
@@ -387,7 +381,11 @@ def measure_complexity(source: str) -> Complexity | None:
 
 def _read_both(task: Task, after: str) -> tuple[float, float]:
     """Return the readability before and after; 0 for what cannot be read or lost the function."""
-    found = (measure_readability(s, task.function) for s in (task.files[task.module_path], after))
+    sources = (task.files[task.module_path], after)
+    found = (
+        measure_readability(source, task.function) if len(source) <= _MAX_MEASURED_CHARS else None
+        for source in sources
+    )
     before, now = (one.score if one is not None else 0.0 for one in found)
     return before, now
 

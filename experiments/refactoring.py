@@ -8,6 +8,10 @@ families:
   cyclomatic complexity of one function is paid too.
 - `metric`: that fall in place of the reactions, as a quality gate without a reader would pay it.
 
+The flaw as it is switched on in `people+metric` is too weak to be learnt: cutting up pays 0.3 of a
+fall of about a third, and people who refuse the result cost ten times that. It takes a metric
+without a reader.
+
 Two things are compared: the *metric*, and the *perceived readability* that the metric is taken for
 (`reward_models.readability`). Nobody trains on the latter.
 

@@ -55,6 +55,8 @@ SMELL_KINDS: tuple[str, ...] = (
 MIN_WRAPPED = 2
 """Statements under a negated condition from which its indentation is worth a remark."""
 
+_CACHED_TREES = 128
+"""A syntax tree takes a hundred times the room of its text, so few are kept."""
 _OBSCURE = re.compile(r"^(?:[a-z]{1,2}\d+|[bcdfghjklmnpqrstvwxz]{2,3}\d?)$")
 _JUMPS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _TRUTH_CALLS = frozenset({"any", "all", "bool", "isinstance", "callable"})
@@ -78,7 +80,7 @@ class Smell:
     """The function it stands in."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_CACHED_TREES)
 def find_smells(source: str, function: str = "") -> tuple[Smell, ...]:
     """Return the smells that a reader of a function meets, by kind and then by line.
 
@@ -102,7 +104,7 @@ def find_smells(source: str, function: str = "") -> tuple[Smell, ...]:
     return tuple(sorted(found, key=lambda smell: (SMELL_KINDS.index(smell.kind), smell.line)))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_CACHED_TREES)
 def parse(source: str) -> ast.Module | None:
     """Parse a module; None if it is no valid Python. The tree is shared, so read only."""
     try:
@@ -401,11 +403,6 @@ def _obscure_names(scope: Function) -> Iterator[Smell]:
         if _OBSCURE.match(node.id) and node.id not in seen:
             seen.add(node.id)
             yield Smell("obscure_name", node.lineno, (node,), scope)
-
-
-def is_obscure(name: str) -> bool:
-    """Say whether a name tells nothing: a letter or two and digits, or consonants alone."""
-    return bool(_OBSCURE.match(name))
 
 
 _FINDERS: tuple[Callable[[Function], Iterator[Smell]], ...] = (

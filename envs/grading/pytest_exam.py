@@ -108,7 +108,8 @@ class _Sitting:
             memory_bytes=MEMORY_BYTES,
             processes=PROCESSES,
         )
-        self.args = [*(exam.arguments or _test_files(exam)), canaries.path]
+        own = ["--continue-on-collection-errors", canaries.path]
+        self.args = [*(exam.arguments or _test_files(exam)), *own]
 
     def run_apart(self) -> tuple[dict[str, str], CheckResult]:
         """Run the tests in a process of their own."""

@@ -347,8 +347,10 @@ def test_a_task_holds_in_a_real_sandbox(name, computer):
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("family", SPLITS)
-def test_every_target_makes_a_task_that_holds(family, computer):
-    for target in family_targets(family):
+def test_a_share_of_all_targets_makes_tasks_that_hold(family, computer):
+    """All of them, which takes minutes, with `SIM2LIVE_ALL_TARGETS=1`."""
+    stride = 1 if os.environ.get("SIM2LIVE_ALL_TARGETS") else 12
+    for target in family_targets(family)[::stride]:
         check_in_sandbox(computer, make_task(target, 0))
 
 

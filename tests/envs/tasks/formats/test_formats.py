@@ -177,17 +177,10 @@ _VALUES = st.recursive(
 )
 _SOURCES = st.sampled_from(
     [
-        "",
+        *("", "f", "[", "def f(:", "\0", "\ud800", "x=" * 9, "    return x\n"),
         "def f(x):\n    '''>>> f(1)\n    2\n    '''\n",
-        "    return x\n",
-        "f",
         "assert f(1) == 2",
-        "[",
         "def check(candidate):\n    assert candidate(1) == 2\n",
-        "def f(:",
-        "\0",
-        "\ud800",
-        "x=" * 9,
     ]
 )
 _FIELD_NAMES = (

@@ -1,0 +1,3 @@
+"""Keeps pytest from the tests that tasks among the data bring with them."""
+
+collect_ignore = ["data"]
