@@ -146,16 +146,17 @@ class Forker:
             fds = tuple(array.array("i", rights[0][2])) if rights else ()
             made, problem = None, b""
             try:
-                if what == PYTEST:
-                    self._branch(*fds)  # it answers for itself
-                    continue
-                made = self._make(fds, disk_bytes)
+                if what == EXECUTION:
+                    made = self._make(fds, disk_bytes)
+                else:
+                    self._branch(*fds)
             except OSError as error:
                 problem = str(error).encode()
             finally:
                 for fd in fds:
                     os.close(fd)
-            self._tell(made, problem, awaited)
+            if what == EXECUTION:  # the other forker answers for itself, or its line closes
+                self._tell(made, problem, awaited)
 
     def _tell(self, made: _Made | None, problem: bytes, awaited: int) -> None:
         """Collect the awaited program, if there is one, and tell what has been done."""
