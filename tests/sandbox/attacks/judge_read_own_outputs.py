@@ -6,7 +6,6 @@ UNPROTECTED = "refused"
 _SOLUTION = """
 import contextlib, os
 from attacker import show, tried
-tried("/proc/self/fd")
 
 def double(number):
     for fd in range(16):
@@ -15,6 +14,7 @@ def double(number):
             data = os.read(reading, 1 << 16)
             with open("found.bin", "ab") as file:
                 file.write(data)
+    tried("/proc/self/fd")  # not before: it would read, and so take away, this as well
     return 7
 """
 _TESTS = """
