@@ -14,6 +14,7 @@ and ends it.
 from __future__ import annotations
 
 import array
+import contextlib
 import fcntl
 import gc
 import importlib
@@ -24,7 +25,7 @@ import struct
 import sys
 from typing import NoReturn
 
-from . import fork_hooks, kernel, landlock, pytest_job, rootfs, runner
+from . import fork_hooks, kernel, landlock, pins, pytest_job, rootfs, runner
 from .program import become_program
 
 ORDER = struct.Struct("=cqq")
@@ -51,6 +52,7 @@ _NAMESPACES = {
 }
 _NUM_REHEARSALS = 12
 _NUM_PYTEST_REHEARSALS = 3
+_NUM_REHEARSED_ORDERS = 3
 _REHEARSAL_BYTES = 1 << 20
 # What programs under test commonly import; the child finds it loaded.
 _PRELOAD = (
@@ -110,10 +112,12 @@ def _serve(line: socket.socket, *, is_root: bool) -> NoReturn:
     gc.collect()
     gc.disable()  # a collection would write to every page that the children share
     gc.freeze()
-    kernel.set_dumpable(False)
     os.chdir("/")
+    forker = Forker(line, is_root=is_root)
+    forker.pin()
+    kernel.set_dumpable(False)
     line.send(READY)
-    Forker(line, is_root=is_root).serve()
+    forker.serve()
 
 
 class Forker:
@@ -131,34 +135,71 @@ class Forker:
         self._walls = landlock.Landlock((rootfs.WORKSPACE,), ("/dev",), landlock.abi())
         self._inits: dict[int, int] = {}
         self._ended: list[int] = []
+        self._ring = -1
 
     def serve(self) -> NoReturn:
         """Carry out orders until the line closes."""
-        while True:
-            data, rights, _, _ = self._line.recvmsg(
-                _MAX_ORDER_BYTES, _ENDS_SPACE, socket.MSG_CMSG_CLOEXEC
-            )
-            if not data:
-                os._exit(0)
-            what, disk_bytes, awaited = ORDER.unpack(data)
-            # Their whole trees have been killed, and nobody need wait for the last of it.
-            self._ended = [pid for pid in self._ended if os.waitpid(pid, os.WNOHANG)[0] == 0]
-            fds = tuple(array.array("i", rights[0][2])) if rights else ()
-            made, problem = None, b""
-            try:
-                if what == EXECUTION:
-                    made = self._make(fds, disk_bytes)
-                else:
-                    self._branch(*fds)
-            except OSError as error:
-                problem = str(error).encode()
-            finally:
-                for fd in fds:
-                    os.close(fd)
-            if what == EXECUTION:  # the other forker answers for itself, or its line closes
-                self._tell(made, problem, awaited)
+        while self._serve_once(self._line):
+            pass
+        os._exit(0)
 
-    def _tell(self, made: _Made | None, problem: bytes, awaited: int) -> None:
+    def pin(self) -> None:
+        """Have the memory that every order writes to copied with each fork, where that works.
+
+        See `pins.py`. Which memory that is, shows after a few orders.
+        """
+        with pins.kept_apart() as written_to, contextlib.suppress(OSError):
+            self._rehearse_orders()
+            self._ring = pins.pin(written_to())
+
+    def _rehearse_orders(self) -> None:
+        ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+        program = 0
+        with ours, theirs, open("/dev/null", "r+b", buffering=0) as null:
+            ends = array.array("i", [null.fileno()] * NUM_ENDS)
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, ends)]
+            for _ in range(_NUM_REHEARSED_ORDERS):
+                # A program that reads no job from its link ends, and is killed anyway.
+                ours.sendmsg([ORDER.pack(EXECUTION, _REHEARSAL_BYTES, program)], rights)
+                self._serve_once(theirs)
+                data, handles, _, _ = ours.recvmsg(NEWS.size, socket.CMSG_SPACE(NUM_HANDLES * 4))
+                what, program, *_ = NEWS.unpack(data)
+                if what == FAILED:
+                    return  # so will the first order that counts, and tell
+                init_fd, tmp = array.array("i", handles[0][2])
+                signal.pidfd_send_signal(init_fd, signal.SIGKILL)
+                os.close(init_fd)
+                os.close(tmp)
+        os.waitpid(program, 0)
+        self._ended.append(self._inits.pop(program))
+        while self._ended:
+            os.waitpid(self._ended.pop(), 0)
+
+    def _serve_once(self, line: socket.socket) -> bool:
+        """Carry out one order; return False if the line is closed."""
+        data, rights, _, _ = line.recvmsg(_MAX_ORDER_BYTES, _ENDS_SPACE, socket.MSG_CMSG_CLOEXEC)
+        if not data:
+            return False
+        what, disk_bytes, awaited = ORDER.unpack(data)
+        # Their whole trees have been killed, and nobody need wait for the last of it.
+        self._ended = [pid for pid in self._ended if os.waitpid(pid, os.WNOHANG)[0] == 0]
+        fds = tuple(array.array("i", rights[0][2])) if rights else ()
+        made, problem = None, b""
+        try:
+            if what == EXECUTION:
+                made = self._make(fds, disk_bytes)
+            else:
+                self._branch(*fds)
+        except OSError as error:
+            problem = str(error).encode()
+        finally:
+            for fd in fds:
+                os.close(fd)
+        if what == EXECUTION:  # the other forker answers for itself, or its line closes
+            self._tell(line, made, problem, awaited)
+        return True
+
+    def _tell(self, line: socket.socket, made: _Made | None, problem: bytes, awaited: int) -> None:
         """Collect the awaited program, if there is one, and tell what has been done."""
         status = max_rss = 0
         if awaited:
@@ -166,11 +207,11 @@ class Forker:
             max_rss = usage.ru_maxrss
             self._ended.append(self._inits.pop(awaited))
         if made is None:
-            self._line.send(NEWS.pack(FAILED, 0, 0, status, max_rss) + problem)
+            line.send(NEWS.pack(FAILED, 0, 0, status, max_rss) + problem)
             return
         program, init, *handles = made
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", handles))]
-        self._line.sendmsg([NEWS.pack(MADE, program, init, status, max_rss)], rights)
+        line.sendmsg([NEWS.pack(MADE, program, init, status, max_rss)], rights)
         for fd in handles:
             os.close(fd)
 
@@ -208,6 +249,8 @@ class Forker:
         pid = os.fork()
         if pid == 0:
             self._line.close()
+            if self._ring >= 0:
+                os.close(self._ring)
             _serve_pytest(socket.socket(fileno=fd), is_root=self._is_root)
         self._ended.append(pid)  # one that finds no pytest ends at once
 
