@@ -2,8 +2,9 @@
 
 Each side numbers the objects that it lets the other refer to, and keeps them. An exception passes
 as its class and its arguments. A class of exceptions that both sides have (the builtin ones, those
-of the standard library) passes by name; of any other one the other side makes a stand-in, with the
-same bases as far as they are exceptions. Runs in the sandbox: standard library only.
+of modules of the standard library that both have loaded) passes by name; of any other one the other
+side makes a stand-in, with the same bases as far as they are exceptions. Runs in the sandbox:
+standard library only.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ class Passing:
         self._own_numbers: dict[int, int] = {}
         self._stand_ins: dict[int, type[BaseException]] = {}
         self._stand_in_numbers: dict[type[BaseException], int] = {}
+        self._absent: dict[tuple[str, str], type[BaseException]] = {}
+        self._absent_names: dict[type[BaseException], tuple[str, str]] = {}
         self.resolvers: dict[int, Callable[[Reader], Any]] = {
             ord("E"): self._read_error,
             ord("P"): self._read_own_class,
@@ -157,7 +160,8 @@ class Passing:
         error = self.make_error(kind, arguments, number)
         if isinstance(error, ImportError):
             error.name, error.path = attributes.pop("name", None), attributes.pop("path", None)
-        if is_shared(type(error)):  # methods are looked up in the class, so this replaces none
+        # Methods are looked up in the class, so this replaces none.
+        if is_shared(type(error)) or type(error) in self._absent_names:
             error.__dict__.update({k: v for k, v in attributes.items() if type(k) is str})
         if is_error(cause):
             error.__cause__ = cause
@@ -170,12 +174,12 @@ class Passing:
             _write_text(writer, name)
         elif kind in self._stand_in_numbers:
             writer.parts.append(numbered(b"P", self._stand_in_numbers[kind]))
-        elif library := _library_name(kind):
+        elif library := self._absent_names.get(kind) or _library_name(kind):
             writer.parts.append(b"m")
-            _write_text(writer, library[0])
-            _write_text(writer, library[1])
+            bases = _error_bases(kind)
+            writer.write_many(b"(", (*library, *bases), 2 + len(bases))
         else:
-            bases = [base for base in kind.__bases__ if is_error_class(base)]
+            bases = _error_bases(kind)
             writer.parts.append(numbered(b"X", self.number(kind)))
             writer.write_many(b"(", (str(kind.__name__), *bases), 1 + len(bases))
 
@@ -201,12 +205,21 @@ class Passing:
             raise PlainError("a class of exceptions that is none")
         return kind
 
-    @staticmethod
-    def _read_library_class(reader: Reader) -> type[BaseException]:
-        module, name = reader.text(), reader.text()
-        kind = _library_class(module, name)
-        # What this side has not loaded its code cannot wait for.
-        return kind if kind is not None else Exception
+    def _read_library_class(self, reader: Reader) -> type[BaseException]:
+        described = reader.read()
+        if type(described) is not tuple or not 3 <= len(described) <= _MAX_BASES:
+            raise PlainError("a class that is none")
+        module, name, *bases = described
+        if type(module) is not str or type(name) is not str or not all(map(is_error_class, bases)):
+            raise PlainError("a class of exceptions that is none")
+        kind = _library_class(module, name) or self._absent.get((module, name))
+        if kind is None:
+            # A module that this side has not loaded: its code is not run for the other side's sake.
+            space = {"__module__": _plain_name(module)}
+            kind = make_class(type, _plain_name(name), tuple(dict.fromkeys(bases)), space)
+            self._absent[module, name] = kind
+            self._absent_names[kind] = module, name
+        return kind
 
 
 def make_class(
@@ -220,6 +233,10 @@ def make_class(
         except TypeError:
             continue  # their layouts or orders do not fit
     raise PlainError(f"no class `{name}` can be made")
+
+
+def _error_bases(kind: type[BaseException]) -> list[type[BaseException]]:
+    return [base for base in kind.__bases__ if is_error_class(base)]
 
 
 def is_shared(kind: type) -> bool:

@@ -191,6 +191,38 @@ def test_tests_use_modules_as_if_they_were_here(sandbox: Sandbox, body: str) -> 
     _passes(sandbox, body)
 
 
+@pytest.mark.parametrize("should_load", [False, True])
+def test_errors_of_library_modules_pass_whether_the_tests_load_them_or_not(
+    sandbox: Sandbox, should_load: bool
+) -> None:
+    """Modules that no server has a use for: a zone that is missing, an option that is missing."""
+    sandbox.write_file(
+        "lazy.py",
+        b"import configparser, zoneinfo\n"
+        b"def zone(): raise zoneinfo.ZoneInfoNotFoundError('no zone')\n"
+        b"def option(): raise configparser.NoOptionError('size', 'main')\n"
+        b"def is_of_zone(e): return type(e) is zoneinfo.ZoneInfoNotFoundError\n",
+    )
+    imports = "import configparser, zoneinfo\n" if should_load else ""
+    result = sandbox.judge(
+        f"{imports}import lazy, sys\n"
+        "def test_zone():\n"
+        f"    assert ('zoneinfo' in sys.modules) is {should_load}\n"
+        "    try: lazy.zone()\n"
+        "    except KeyError as e:\n"
+        "        assert type(e).__name__ == 'ZoneInfoNotFoundError' and e.args == ('no zone',)\n"
+        "        assert lazy.is_of_zone(e)\n"
+        "    else: 1 / 0\n"
+        "def test_option():\n"
+        "    try: lazy.option()\n"
+        "    except Exception as e:\n"
+        "        assert [k.__name__ for k in type(e).__mro__[:2]] == ['NoOptionError', 'Error']\n"
+        "        assert e.option == 'size' and e.section == 'main'\n"
+        "    else: 1 / 0\n"
+    )
+    assert result.outcomes == {"test_zone": "passed", "test_option": "passed"}, result.messages
+
+
 _LIAR = """
     class Liar(int):
         def yes(self, *others): return True
