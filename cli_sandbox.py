@@ -41,7 +41,11 @@ def doctor(
     ] = True,
     as_json: Json = False,
 ) -> None:
-    """Print the protections in force here, then try a few attacks and judge them from outside."""
+    """Print the protections in force here, then try a few attacks and judge them from outside.
+
+    The exit code is 1 if an attack was not contained or a protection is not in force, second walls
+    (Landlock, control groups) excepted: isolation holds without those, as the other lines say.
+    """
     if backend not in _BACKENDS:
         raise unknown_name("backend", backend, _BACKENDS)
     console = Console(stderr=as_json)
@@ -65,7 +69,10 @@ def doctor(
     elif attacks:
         _print_verdicts(console, verdicts)
         console.print(f"{backend}: contained {contained} of {len(verdicts)}")
-    if contained < len(verdicts) or not all(protection.is_in_force for protection in found):
+    lacking = [p.name for p in found if not p.is_in_force and p.is_extra]
+    if lacking:
+        console.print(f"without a second wall here: {', '.join(lacking)}", style="yellow")
+    if contained < len(verdicts) or not all(p.is_in_force or p.is_extra for p in found):
         raise typer.Exit(_FOUND)
 
 

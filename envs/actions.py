@@ -11,7 +11,6 @@ whose `error` says what is wrong and whose `error_code` names it, and is recorde
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +18,6 @@ from ..trajectory import ArgsState, ToolCall
 from .tool_errors import Problem, ToolError, find_problem
 
 _OPEN, _CLOSE = "<tool_call>", "</tool_call>"
-_CALL = re.compile(rf"{_OPEN}(.*?)(?:{_CLOSE}|\Z)", re.DOTALL)
 _MAX_CALLS = 16
 
 
@@ -39,12 +37,18 @@ def parse_action(text: str, prefix: str = "call") -> tuple[str, list[ToolCall]]:
     Returns:
         The message without the calls, stripped, and the calls in order, valid or not.
     """
-    calls = [
-        _parse_call(match.group(1), call_id=f"{prefix}-{index}", is_closed=_CLOSE in match.group(0))
-        for index, match in enumerate(_CALL.finditer(text))
-        if index < _MAX_CALLS
-    ]
-    return _CALL.sub("", text, count=_MAX_CALLS).strip(), calls
+    said: list[str] = []
+    calls: list[ToolCall] = []
+    place = 0
+    while len(calls) < _MAX_CALLS and (start := text.find(_OPEN, place)) >= 0:
+        said.append(text[place:start])
+        start += len(_OPEN)
+        end = text.find(_CLOSE, start)
+        is_closed = end >= 0
+        body = text[start:end] if is_closed else text[start:]
+        calls.append(_parse_call(body, call_id=f"{prefix}-{len(calls)}", is_closed=is_closed))
+        place = end + len(_CLOSE) if is_closed else len(text)
+    return ("".join(said) + text[place:]).strip(), calls
 
 
 def validate_call(name: str, arguments: Mapping[str, Any]) -> str | None:

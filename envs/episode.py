@@ -13,6 +13,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -368,14 +369,19 @@ class Episode:
 
 def unified_diff(before: Mapping[str, str], after: Mapping[str, str]) -> str:
     """Write what changed between two sets of files as one unified diff ("" if nothing did)."""
-    old = dict(before)
-    parts: list[str] = []
-    for path in sorted({*old, *after}):
-        if old.get(path) != after.get(path):
-            parts += difflib.unified_diff(
-                old.get(path, "").splitlines(keepends=True),
-                after.get(path, "").splitlines(keepends=True),
-                fromfile=f"a/{path}" if path in old else "/dev/null",
-                tofile=f"b/{path}" if path in after else "/dev/null",
-            )
-    return "".join(parts)
+    return "".join(
+        _file_diff(path, before.get(path), after.get(path))
+        for path in sorted({*before, *after})
+        if before.get(path) != after.get(path)
+    )
+
+
+@lru_cache(maxsize=512)
+def _file_diff(path: str, old: str | None, new: str | None) -> str:
+    lines = difflib.unified_diff(
+        (old or "").splitlines(keepends=True),
+        (new or "").splitlines(keepends=True),
+        fromfile="/dev/null" if old is None else f"a/{path}",
+        tofile="/dev/null" if new is None else f"b/{path}",
+    )
+    return "".join(lines)

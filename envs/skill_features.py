@@ -88,20 +88,25 @@ def situation(state: SkillState) -> npt.NDArray[np.float32]:
 
 
 def _describe_edits(state: SkillState, columns: npt.NDArray[np.float32]) -> int:
-    num_open = 0
     base = state.base
     if base is None:
         return 0
+    num_open = 0
+    places, values = [], []
+    others = [content for content in state.results if content != base]
     for key, candidate in candidates(state).items():
         row = _ROWS.get(key)
         if row is None:
             continue
         fits_kind = not state.kinds or candidate.operator in state.kinds
         fits_place = not state.lines or candidate.line in state.lines
-        was_tried = candidate.apply(base) in state.results
+        was_tried = bool(others) and candidate.apply(base) in others
         is_open = fits_kind and fits_place and not was_tried
         num_open += is_open
-        columns[row] = (1.0, fits_kind, fits_place, is_open, was_tried, is_open / max(1, num_open))
+        places.append(row)
+        values.append((1, fits_kind, fits_place, is_open, was_tried, is_open / max(1, num_open)))
+    if places:
+        columns[places] = values
     return num_open
 
 

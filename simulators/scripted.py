@@ -6,6 +6,8 @@ gives it words. Nothing is remembered between calls.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
 import zlib
 from dataclasses import dataclass
@@ -73,8 +75,7 @@ class ScriptedUser:
         """Return what they do about the last turn; a function of persona, view and `rng` only."""
         situation = read_view(view)
         choices = decide(self.persona, situation)
-        probs = np.array([choice.prob for choice in choices])
-        course = choices[int(rng.choice(len(choices), p=probs / probs.sum()))].course
+        course = choices[_draw([choice.prob for choice in choices], rng)].course
         turn = max(0, len(view.turns) - 1)
         delay_s = 0.0
         reactions = []
@@ -158,6 +159,12 @@ class ScriptedUser:
             is_new=brief.is_new,
             is_tidying=brief.is_tidying,
         )
+
+
+def _draw(weights: list[float], rng: np.random.Generator) -> int:
+    """Draw an index with chances in proportion to weights (what `rng.choice` does, sooner)."""
+    bounds = list(itertools.accumulate(weights))
+    return min(bisect.bisect_right(bounds, rng.random() * bounds[-1]), len(bounds) - 1)
 
 
 def _time(act: Act, elapsed_s: float, delay_s: float) -> float | None:

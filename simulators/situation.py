@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..trajectory import ReactionKind, ToolResult, Turn
 from .base import Brief, UserView
@@ -38,6 +39,8 @@ _TEST_FILE = re.compile(
 _DEFINITION = re.compile(r"^([+-])\s*(?:async )?(?:def|function|func|fn) \w+", re.MULTILINE)
 _TAIL_CHARS = 4_000
 """A person looks at the end of long output; test summaries stand there."""
+_MAX_REMEMBERED = 1024
+"""Texts whose reading is kept: a person looks at the same ones again at every turn of a session."""
 
 _WRONG_IF_FAILED, _WRONG_IF_PASSED, _WRONG_IF_UNTESTED = 0.85, 0.15, 0.4
 _WRONG_IF_UNCHANGED = 0.6
@@ -100,7 +103,7 @@ def read_view(view: UserView) -> Situation:
         work=_work(view.turns),
         num_rejections=sum(_is_rejected(turn) for turn in view.turns[:-1]),
         is_changed=bool(view.diff.strip()),
-        touches_tests=bool(_TEST_FILE.search(view.diff)),
+        touches_tests=_touches_tests(view.diff),
         is_chopped=_is_chopped(view.diff),
         is_tried=view.trial is not None,
         wrong=_wrong(view),
@@ -141,11 +144,9 @@ def shown_tests(turns: Sequence[Turn]) -> bool | None:
     """
     for turn in reversed(turns):
         for result in reversed(turn.results):
-            tail = (result.text or "")[-_TAIL_CHARS:]
-            if _FAILED.search(tail):
-                return False
-            if _PASSED.search(tail):
-                return True
+            is_passed = _summary(result.text)
+            if is_passed is not None:
+                return is_passed
     return None
 
 
@@ -153,8 +154,16 @@ def is_trouble(result: ToolResult) -> bool:
     """Say whether a result looks like a failure, other than a test run that reports its counts."""
     if result.ok is not False or result.denied_by is not None:
         return False
-    tail = (result.text or "")[-_TAIL_CHARS:]
-    return not (_FAILED.search(tail) or _PASSED.search(tail))
+    return _summary(result.text) is None
+
+
+@lru_cache(maxsize=_MAX_REMEMBERED)
+def _summary(text: str | None) -> bool | None:
+    """Return whether a test summary at the end of a text passed; None if there is none."""
+    tail = (text or "")[-_TAIL_CHARS:]
+    if _FAILED.search(tail):
+        return False
+    return True if _PASSED.search(tail) else None
 
 
 class _Talk:
@@ -173,7 +182,7 @@ class _Talk:
         return is_open and self.num_questions < MAX_NEEDED_QUESTIONS
 
     def hear(self, text: str | None) -> None:
-        if text:
+        if text and len(self.told) < len(self.facts):
             self.told.update(name for name, fact in self.facts.items() if fact in text)
 
     def follow(self, turn: Turn) -> None:
@@ -231,6 +240,12 @@ def _wrong(view: UserView) -> float:
     return 1 / (1 + math.exp(-logit))
 
 
+@lru_cache(maxsize=_MAX_REMEMBERED)
+def _touches_tests(diff: str) -> bool:
+    return bool(_TEST_FILE.search(diff))
+
+
+@lru_cache(maxsize=_MAX_REMEMBERED)
 def _is_chopped(diff: str) -> bool:
     signs = _DEFINITION.findall(diff)
     num_new = signs.count("+") - signs.count("-")

@@ -64,6 +64,18 @@ def test_a_missing_protection_is_named_with_its_remedy_and_fails(monkeypatch):
     assert "to have it: mount cgroups" in output
 
 
+@pytest.mark.usefixtures("isolated")
+def test_a_missing_second_wall_is_named_and_does_not_fail(monkeypatch):
+    made = protections.Protection
+    found = [
+        made(name="network", is_in_force=True, detail="none"),
+        made(name="Landlock", is_in_force=False, detail="none", remedy="a kernel", is_extra=True),
+    ]
+    monkeypatch.setattr(protections, "protections", lambda: found)
+    output = " ".join(run("doctor", "--no-attacks", code=0).split())
+    assert "without a second wall here: Landlock" in output
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("isolated")
 def test_the_quick_attacks_are_contained_here():

@@ -70,6 +70,8 @@ class Protection:
     is_in_force: bool
     detail: str
     remedy: str = ""
+    is_extra: bool = False
+    """True for a second wall: isolation holds without it, and many machines do not give it."""
 
 
 def protections() -> list[Protection]:
@@ -174,6 +176,7 @@ def _landlock(found: dict[str, Any]) -> Protection:
         is_in_force=is_in_force,
         detail=detail,
         remedy="" if is_in_force else remedy,
+        is_extra=True,
     )
 
 
@@ -194,6 +197,7 @@ def _control_group(folders: list[str], bounds: dict[str, int]) -> Protection:
         is_in_force=not missing,
         detail=detail,
         remedy=remedy if missing else "",
+        is_extra=True,
     )
 
 

@@ -157,11 +157,13 @@ def program(*before: str) -> Iterator[Subject]:
         run()
     except RuntimeError as cause:
         raise NotHere(str(cause).strip()) from cause
-    yield Subject(run_many=repeat(run), cpu_s=_own_cpu_s)
+    # What runs in another PID namespace is collected there, and does not count for the caller.
+    yield Subject(run_many=repeat(run), cpu_s=(lambda: None) if before else _own_cpu_s)
 
 
 BWRAP = (
     *("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"),
+    *("--ro-bind", sys.prefix, sys.prefix),  # an interpreter of a checkout below /tmp
     *("--unshare-all", "--die-with-parent", "--new-session"),
 )
 
